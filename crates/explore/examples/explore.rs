@@ -1,9 +1,7 @@
 //! Explores a `.seri` file:
 //! `cargo run --release -p seriatim-explore --example explore FILE key=value …`.
 
-use seriatim_explore::{
-    Mode, Options, Reductions, Verdict, headline, run, run_points, run_progress,
-};
+use seriatim_explore::{Guarantee, Mode, Options, Reductions, Verdict, headline, run, run_points};
 use std::collections::BTreeMap;
 
 fn main() {
@@ -26,7 +24,10 @@ fn main() {
             "reductions" => options.reductions = Reductions::numbered(number),
             "time" => options.limits.time = Some(std::time::Duration::from_secs(number.into())),
             "compat" => (options.mode, options.reductions) = (Mode::Compat, Reductions::COMPAT),
-            "progress" => options.mode = Mode::Progress,
+            "progress" => {
+                let guarantee = Guarantee::named(value).expect("a guarantee of progress");
+                options.mode = Mode::Progress(guarantee);
+            }
             "points" => options.mode = Mode::Points,
             _ => drop(consts.insert(key.to_string(), number as i32)),
         }
@@ -37,7 +38,6 @@ fn main() {
     };
     let outcome = match options.mode {
         Mode::Points => run_points(&program, &options),
-        Mode::Progress => run_progress(&program, &options),
         _ => run(&program, &options),
     };
     match outcome {

@@ -15,7 +15,9 @@ impl ViolationKind {
             ViolationKind::Fault(Fault::OutOfRange) => Property::InRange,
             ViolationKind::Fault(_) => Property::FaultFree,
             ViolationKind::Deadlock => Property::DeadlockFree,
-            ViolationKind::Waits | ViolationKind::NoProgress { .. } => Property::LockFree,
+            ViolationKind::Waits(guarantee) | ViolationKind::NoProgress { guarantee, .. } => {
+                guarantee.property()
+            }
         }
     }
 }
@@ -53,7 +55,7 @@ impl Outcome {
             Verdict::Violation(_) => {
                 Standing::NotAnswered("the search ended at the run that is shown".to_owned())
             }
-            Verdict::Unknown(reason) => Standing::Unknown(reason.text()),
+            Verdict::Unknown(reason) => Standing::Unknown(reason.text() + &self.covered(reason)),
             Verdict::Holds => {
                 let (states, steps) = (self.statistics.kept, self.statistics.transitions);
                 let evidence = Evidence::Exploration { states, steps };
@@ -63,11 +65,28 @@ impl Outcome {
     }
 }
 
+impl Outcome {
+    /// How far a search came that a limit ended, as words: it goes level by level, so that all runs
+    /// up to some length were looked at. Their steps are those that the reductions leave; of
+    /// progress they say nothing.
+    fn covered(&self, reason: &Reason) -> String {
+        let is_limit =
+            matches!(reason, Reason::Time | Reason::Memory | Reason::Interrupted | Reason::States);
+        let by_level = matches!(self.options.mode, Mode::Refinement | Mode::Points | Mode::Compat)
+            && self.options.memory.is_none_or(|model| model == MemoryModel::Sc);
+        match self.statistics.depth {
+            0 => String::new(),
+            _ if !is_limit || !by_level => String::new(),
+            depth => format!("; all runs of up to {depth} steps were covered"),
+        }
+    }
+}
+
 /// Whether an exploration of this mode decides a property.
 fn asks(mode: Mode, property: Property) -> bool {
     match mode {
-        Mode::Progress => property == Property::LockFree,
-        Mode::Refinement | Mode::Points | Mode::Compat => property != Property::LockFree,
+        Mode::Progress(guarantee) => property == guarantee.property(),
+        Mode::Refinement | Mode::Points | Mode::Compat => !property.is_progress(),
     }
 }
 

@@ -1,6 +1,6 @@
 //! The `expect explore(…) …` lines of a file as questions with known answers.
 
-use crate::options::{MemoryModel, Options, Synchronise};
+use crate::options::{Guarantee, MemoryModel, Mode, Options, Synchronise};
 use crate::outcome::Outcome;
 use seriatim_lang::Program;
 use seriatim_lang::ast::OptionValue;
@@ -64,7 +64,7 @@ pub fn expectations(program: &Program) -> Vec<Expectation> {
 /// that there is an end to begin with.
 pub fn starting_bounds(program: &Program) -> (Options, BTreeMap<String, i32>) {
     if let Some(first) = expectations(program).into_iter().next() {
-        return (first.options, first.consts);
+        return (Options { mode: Mode::Refinement, ..first.options }, first.consts);
     }
     let client = match program.clients.as_slice() {
         [only] if !only.name.is_empty() => Some(only.name.clone()),
@@ -91,6 +91,9 @@ fn set(expectation: &mut Expectation, key: &str, value: &OptionValue) {
         }
         ("memory", OptionValue::Word(name)) => options.memory = MemoryModel::named(name),
         ("client", OptionValue::Word(name)) => options.client = Some(name.clone()),
+        ("progress", OptionValue::Word(name)) => {
+            options.mode = Guarantee::named(name).map_or(options.mode, Mode::Progress);
+        }
         ("points", OptionValue::Word(_) | OptionValue::Number(_)) => expectation.points = true,
         (name, OptionValue::Number(n)) => {
             expectation.consts.insert(name.to_string(), *n as i32);

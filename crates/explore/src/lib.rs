@@ -38,7 +38,9 @@ mod worker;
 pub use bounds::{can_wait, constants};
 pub use expectation::{Expectation, expectations, starting_bounds};
 pub use growth::{Growth, grow, raise};
-pub use options::{Limits, MemoryModel, Mode, Options, Reductions, SecondOpinion, Synchronise};
+pub use options::{
+    Guarantee, Limits, MemoryModel, Mode, Options, Reductions, SecondOpinion, Synchronise,
+};
 pub use outcome::*;
 pub use replay::{Replay, replay};
 pub use saved::{BadRun, Saved};
@@ -59,12 +61,18 @@ pub fn run_with(
     options: &Options,
     progress: &mut dyn FnMut(&Statistics),
 ) -> Result<Outcome, Diagnostic> {
-    if weak::model(program, options) != MemoryModel::Sc {
+    let is_weak = weak::model(program, options) != MemoryModel::Sc;
+    if let (true, Mode::Progress(_)) = (is_weak, options.mode) {
+        let why = "progress is decided on sequentially consistent memory only (--model sc)";
+        let reason = Reason::Unsupported(why.to_owned());
+        return Ok(refinement::unknown(program, options, reason));
+    }
+    if is_weak {
         return weak::explore(program, options, progress);
     }
     match options.mode {
         Mode::Points => points(program, options, progress),
-        Mode::Progress => progress::lock_freedom(program, options, progress),
+        Mode::Progress(guarantee) => progress::decide(program, options, guarantee, progress),
         Mode::Refinement | Mode::Compat => refinement(program, options, progress),
     }
 }
@@ -75,7 +83,11 @@ pub fn run_points(program: &Program, options: &Options) -> Result<Outcome, Diagn
     run(program, &Options { mode: Mode::Points, ..options.clone() })
 }
 
-/// Decides whether the object is lock-free within the bounds.
-pub fn run_progress(program: &Program, options: &Options) -> Result<Outcome, Diagnostic> {
-    run(program, &Options { mode: Mode::Progress, ..options.clone() })
+/// Decides whether the object guarantees progress within the bounds.
+pub fn run_progress(
+    program: &Program,
+    options: &Options,
+    guarantee: Guarantee,
+) -> Result<Outcome, Diagnostic> {
+    run(program, &Options { mode: Mode::Progress(guarantee), ..options.clone() })
 }

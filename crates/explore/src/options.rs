@@ -1,5 +1,6 @@
 //! What to explore, within which bounds, with which reductions, for how long.
 
+use seriatim_spec::answer::Property;
 use std::ops::RangeInclusive;
 use std::time::Duration;
 
@@ -105,8 +106,52 @@ pub enum Mode {
     /// `scratch`, which outlives its operations as in the models of PAT: for comparing numbers of
     /// states with published ones.
     Compat,
-    /// The specification is ignored: for questions about progress.
-    Progress,
+    /// A guarantee of progress is asked about, not linearizability.
+    Progress(Guarantee),
+}
+
+/// What can be guaranteed about progress. Each is defined in the header of `progress`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Guarantee {
+    /// In every infinite run operations keep returning.
+    LockFree,
+    /// An operation that goes on alone returns.
+    ObstructionFree,
+    /// In every fair run operations keep returning, unless the specification blocks.
+    LivelockFree,
+    /// In every fair run every operation returns, unless the specification blocks it.
+    StarvationFree,
+}
+
+impl Guarantee {
+    /// All of them.
+    pub const ALL: [Guarantee; 4] = [
+        Guarantee::LockFree,
+        Guarantee::ObstructionFree,
+        Guarantee::LivelockFree,
+        Guarantee::StarvationFree,
+    ];
+
+    /// The guarantee of this name, which is written with hyphens or, in files, with underscores.
+    pub fn named(name: &str) -> Option<Guarantee> {
+        let name = name.replace('_', "-");
+        Guarantee::ALL.into_iter().find(|guarantee| guarantee.property().word() == name)
+    }
+
+    /// The property that it is.
+    pub fn property(self) -> Property {
+        match self {
+            Guarantee::LockFree => Property::LockFree,
+            Guarantee::ObstructionFree => Property::ObstructionFree,
+            Guarantee::LivelockFree => Property::LivelockFree,
+            Guarantee::StarvationFree => Property::StarvationFree,
+        }
+    }
+
+    /// Whether it speaks of fair runs, and of what the specification lets proceed.
+    pub fn is_fair(self) -> bool {
+        matches!(self, Guarantee::LivelockFree | Guarantee::StarvationFree)
+    }
 }
 
 /// Which memory the threads share.

@@ -1,7 +1,7 @@
 //! What an exploration found.
 
 use crate::bounds::bounds;
-use crate::options::{Options, Reductions};
+use crate::options::{Guarantee, Options, Reductions};
 use crate::second_opinion::Reviewed;
 use crate::subject::Subject;
 use seriatim_lang::Program;
@@ -121,12 +121,16 @@ pub enum ViolationKind {
     Deadlock,
     /// A step is an error.
     Fault(Fault),
-    /// A thread waits for another one, so the object is not lock-free.
-    Waits,
-    /// The last steps can be repeated for ever and no operation returns.
+    /// A thread waits, and would wait for ever if the others stopped.
+    Waits(Guarantee),
+    /// The last steps can be repeated for ever, and operations that should return do not.
     NoProgress {
-        /// How many of the last steps.
+        /// What is not guaranteed.
+        guarantee: Guarantee,
+        /// How many of the last steps; none if all those threads that must go on wait.
         repeats: usize,
+        /// The threads whose operations never return, as a mask.
+        starved: u32,
     },
 }
 

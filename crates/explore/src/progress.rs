@@ -1,217 +1,166 @@
-//! Lock-freedom: in every infinite run some operation returns, again and again.
+//! Guarantees of progress, each decided by itself.
 //!
-//! *Theorem*: threads and states being finite in number, an infinite run without returns ends in a
-//! cycle of states none of whose steps returns; and a thread that waits for a lock or a condition
-//! waits for ever if the others stop. So the object is lock-free within the bounds iff no reachable
-//! state has a waiting thread and the graph of steps that do not return has no cycle.
+//! *Runs.* A thread is *inside* from its call to its return, else *idle*. It *can go on* if some
+//! choice lets it take a step; a step that leaves the bounds counts, since the run that takes it is
+//! real. It *waits* if it is inside and can not go on: at a lock that is taken, at an `await` or
+//! `assume` that no choice meets. What an idle thread waits for is its client's matter, and it need
+//! not call. A run is *fair* (weakly) if every thread that is inside and can go on from some moment
+//! on takes a step again and again. Choices are never fair, and a primitive lock promises nothing
+//! about who gets it.
 //!
-//! A thread *waits* if none of its choices lets it take a step. A choice that an `assume` forbids
-//! is no waiting as long as there is another one: `let o: tid = any; assume o != self` chooses
-//! another thread and waits for nobody.
+//! - *Lock-free*: whatever threads stop for ever, as long as one that is inside goes on, operations
+//!   keep returning. *Theorem*: threads and states being finite in number, the object is lock-free
+//!   within the bounds iff no thread waits in a reachable state and the graph of steps that do not
+//!   return has no cycle. (A thread that waits does so for ever if the others stop.)
+//! - *Obstruction-free*: from every reachable state, each thread that goes on alone returns,
+//!   whatever it chooses. *Theorem*: iff no thread waits in a reachable state and for no thread the
+//!   graph of its own steps that do not return has a cycle.
 //!
-//! The graph is that of representatives: a cycle of representatives unrolls to a cycle of states,
-//! because renamings have finite order. Reductions that leave out iterations or shorten runs are
-//! switched off, and so is the specification. *Cost*: the states once for the search and once for
-//! the edges.
+//! These two do not look at the specification: an operation that waits because the specification
+//! blocks it is one that needs others. The other two do. Of the operations that never return in a
+//! run, the specification *excuses* them if some linearization, of the operations that return and
+//! perhaps of others that do, keeps all of them without effect and from some moment on not enabled,
+//! not even for a moment.
+//!
+//! - *Starvation-free*: in every fair run the specification excuses those operations that never
+//!   return. *Theorem*: iff there is no set `P` of threads with a reachable cycle (standing still
+//!   is one) in which the threads of `P` stay inside and do not return, all others return or are
+//!   idle somewhere, each thread takes a step or somewhere can not go on or is idle, and the
+//!   breakpoint construction (Miyano and Hayashi 1984), which follows all explanations that keep
+//!   `P` blocked since the last breakpoint, comes to breakpoints: then no explanation keeps `P`
+//!   blocked for ever. All conditions hold of a strongly connected set as soon as they hold of a
+//!   part, so maximal ones are looked at (`circle`).
+//! - *Livelock-free*: the same of runs in which from some moment on no operation returns at all.
+//!   The history is then finite, and the excuse is that of `deadlock`: some linearization without
+//!   the pending operations enables none of them.
+//!
+//! So lock-free gives obstruction-free and livelock-free, starvation-free gives livelock-free, and
+//! livelock-free gives deadlock-free. What textbooks call a deadlock-free lock is one that is
+//! livelock-free here.
+//!
+//! *Reductions*. For the first two, the graph is that of representatives: a cycle of them unrolls to
+//! a cycle of states, because renamings have finite order; where one thread is followed, its place
+//! is (`nonblocking`). Fusion only moves accesses that nobody notices, no cycle consists of such
+//! accesses, and threads that wait behind them are looked for access by access. For the fair ones,
+//! only reductions that map states one to one up to names of nodes and things that nobody reads are
+//! kept (dead registers, dead fields, heap symmetry): they keep who can go on, who steps, and what
+//! is called and returned. Fusion and the symmetry of threads and values are off. For all, lock
+//! movers, nesting and pure iterations are off: they leave out the very steps that are asked about.
+//!
+//! *Evidence*. A cycle of representatives is unrolled to one of states, and the run is judged anew
+//! by its own code ([`judge`]): if that disagrees there is no verdict. *Holds* needs a second
+//! opinion: the whole unreduced space with other algorithms where it is small ([`whole`]), else
+//! random runs.
+//!
+//! *What would make it unsound*: to take a step that leaves the bounds for waiting; to drop an edge
+//! because its target was not found; to judge each starving thread by itself (two threads that keep
+//! each other out would excuse each other).
 
-use crate::options::{Options, Reductions};
-use crate::outcome::{Outcome, Reason, Statistics, Verdict, ViolationKind};
-use crate::path::{Milestone, milestone, path_to};
-use crate::search::{Ending, Search, locked};
-use crate::store::{StateRef, hash, shard_of};
+pub(crate) mod circle;
+mod fair;
+pub(crate) mod judge;
+mod lasso;
+mod nonblocking;
+mod steps;
+mod whole;
+
+use crate::options::{Guarantee, Mode, Options, Reductions};
+use crate::outcome::{Counterexample, Outcome, Reason, Statistics, Verdict};
+use crate::sabotage::{Sabotage, is_broken};
+use crate::search::{Ending, Search};
 use crate::subject::Subject;
 use crate::trace::{self, Start};
-use crate::worker::Worker;
-use seriatim_lang::choices::Choices;
-use seriatim_lang::machine::{State, Stop};
+use seriatim_lang::machine::State;
 use seriatim_lang::{Diagnostic, Program};
 
-/// Decides whether the object is lock-free within the bounds.
-pub fn lock_freedom(
+/// Decides whether the object guarantees progress within the bounds.
+pub fn decide(
     program: &Program,
     options: &Options,
+    guarantee: Guarantee,
     progress: &mut dyn FnMut(&Statistics),
 ) -> Result<Outcome, Diagnostic> {
     if let Some(why) = crate::refinement::refusal(options) {
         return Ok(crate::refinement::unknown(program, options, Reason::Unsupported(why)));
     }
-    let kept = Reductions {
-        lock_movers: false,
-        lock_nesting: false,
-        pure_iterations: false,
-        antichain: true,
-        ..options.reductions
-    };
-    let options = Options { reductions: kept, ..options.clone() };
+    let reductions = kept(options.reductions, guarantee);
+    let options = Options { reductions, mode: Mode::Progress(guarantee), ..options.clone() };
     let mut subject = Subject::new(program, &options)?;
     let initial =
         subject.machine.initial().map_err(|stop| crate::refinement::bad_start(&subject, stop))?;
-    let (mut search, start) = match Search::new(&subject, &options) {
+    let (mut search, set) = match Search::new(&subject, &options) {
         Ok(ready) => ready,
         Err(reason) => return Ok(crate::refinement::unknown(program, &options, reason)),
     };
-    let verdict = match search.run(&initial, start, progress) {
-        Ending::Complete => match find_stall(&search) {
-            None => crate::refinement::reviewed(&mut search, &initial),
-            Some((path, kind)) => {
-                let found =
-                    trace::along(&search, Start { initial: &initial, set: start }, &path, kind);
-                Verdict::Violation(Box::new(found))
-            }
+    let start = Start { initial: &initial, set };
+    let verdict = match search.run(&initial, set, progress) {
+        Ending::Complete => match stall(&search, start, guarantee) {
+            Ok(Some(found)) => judged(&subject, &initial, found),
+            Ok(None) => reviewed(&mut search, &initial, guarantee),
+            Err(reason) => Verdict::Unknown(reason),
         },
         Ending::Violation(at, kind) => {
-            let found =
-                trace::counterexample(&search, Start { initial: &initial, set: start }, at, kind);
-            Verdict::Violation(Box::new(found))
+            Verdict::Violation(Box::new(trace::counterexample(&search, start, at, kind)))
         }
         Ending::Unknown(reason) => Verdict::Unknown(reason),
         Ending::Unfounded(_) => Verdict::Unknown(Reason::Unsupported(
             "a reduction that is switched off for progress was used".to_string(),
         )),
     };
-    Ok(Outcome::new(program, &options, &subject, verdict, search.statistics))
+    let mut statistics = search.statistics;
+    statistics.cuts.numbers |= crate::refinement::chooses_numbers(&subject);
+    Ok(Outcome::new(program, &options, &subject, verdict, statistics))
 }
 
-/// A run to a state with a waiting thread, or around a cycle without returns.
-fn find_stall(search: &Search<'_>) -> Option<(Vec<Milestone>, ViolationKind)> {
-    let mut worker = Worker::new(&search.common);
-    let records = records(search);
-    let mut state = State::default();
-    let mut edges: Vec<Vec<u32>> = Vec::with_capacity(records.len());
-    for record in &records {
-        let here = milestone(search, *record);
-        search.common.codec.decode(search.common.subject, &here.key, &mut state);
-        match quiet_successors(search, &mut worker, &state) {
-            Some(found) => {
-                let number = |r: &StateRef| records.binary_search(r).ok().map(|n| n as u32);
-                edges.push(found.iter().filter_map(number).collect());
-            }
-            None => return Some((path_to(search, *record), ViolationKind::Waits)),
-        }
+/// The reductions that keep a guarantee; see the header.
+pub(crate) fn kept(reductions: Reductions, guarantee: Guarantee) -> Reductions {
+    let fair = guarantee.is_fair();
+    let symmetric = !fair || is_broken(Sabotage::SymmetricThreads);
+    Reductions {
+        lock_movers: false,
+        lock_nesting: false,
+        pure_iterations: false,
+        antichain: true,
+        fusion: reductions.fusion && !fair,
+        thread_symmetry: reductions.thread_symmetry && symmetric,
+        value_symmetry: reductions.value_symmetry && !fair,
+        ..reductions
     }
-    let cycle = find_cycle(&edges)?;
-    let mut path = path_to(search, records[cycle[0]]);
-    let repeats = cycle.len();
-    let around = cycle[1..].iter().chain(&cycle[..1]);
-    path.extend(around.map(|n| milestone(search, records[*n])));
-    Some((path, ViolationKind::NoProgress { repeats }))
 }
 
-/// All states, in the order of their references.
-fn records(search: &Search<'_>) -> Vec<StateRef> {
-    let mut found = Vec::new();
-    for (number, shard) in search.shards.iter().enumerate() {
-        let shard = locked(shard);
-        let mut at = 0;
-        while at < shard.end() {
-            found.push(StateRef { shard: number as u32, at });
-            at = shard.after(at);
-        }
-    }
-    found
-}
-
-/// The states after steps that do not return; `None` if a thread waits.
-fn quiet_successors(
+/// A run that makes no progress, if there is one.
+fn stall(
     search: &Search<'_>,
-    worker: &mut Worker<'_>,
-    from: &State,
-) -> Option<Vec<StateRef>> {
-    let machine = &search.common.subject.machine;
-    let mut found = Vec::new();
-    let mut to = State::default();
-    for thread in 0..machine.thread_count() {
-        let mut choices = Choices::default();
-        loop {
-            match machine.run(from, thread, &mut choices, &mut to) {
-                Ok(seen) if seen.ret.is_none() => found.extend(stored(search, worker, &to)),
-                _ => {}
-            }
-            if !choices.advance() {
-                break;
-            }
-        }
-        if waits(search.common.subject, from, thread) {
-            return None;
-        }
+    start: Start<'_>,
+    guarantee: Guarantee,
+) -> Result<Option<Counterexample>, Reason> {
+    match guarantee {
+        Guarantee::LockFree => nonblocking::lock_free(search, start),
+        Guarantee::ObstructionFree => nonblocking::obstruction_free(search, start),
+        Guarantee::LivelockFree => fair::livelock_free(search, start),
+        Guarantee::StarvationFree => fair::starvation_free(search, start),
     }
-    Some(found)
 }
 
-/// Whether a thread waits now, or would behind some beginning of a step. Calls and accesses that
-/// ride along have no state of their own where steps are fused, so they are taken one by one on the
-/// machine with fine steps (see `deadlock`).
-fn waits(subject: &Subject, from: &State, thread: usize) -> bool {
-    let mut choices = Choices::default();
-    let mut to = State::default();
-    let (mut moves, mut waiting, mut later) = (false, false, false);
-    loop {
-        match subject.fine.run(from, thread, &mut choices, &mut to) {
-            Ok(seen) => {
-                moves = true;
-                later |= seen.ret.is_none()
-                    && subject.is_beginning(from, thread, &choices)
-                    && waits(subject, &to, thread);
-            }
-            Err(Stop::Waits) => waiting = true,
-            Err(_) => moves = true,
-        }
-        if !choices.advance() {
-            return later || waiting && !moves;
+/// A violation, if the judge agrees.
+fn judged(subject: &Subject, initial: &State, found: Counterexample) -> Verdict {
+    match judge::judge(subject, initial, &found.moves, found.kind) {
+        Ok(kind) if kind == found.kind => Verdict::Violation(Box::new(found)),
+        other => {
+            let why = other.err().unwrap_or_else(|| "others starve in it".to_owned());
+            Verdict::Unknown(Reason::Disagreement(format!("the run that was found is none: {why}")))
         }
     }
 }
 
-/// The stored representative of a state.
-fn stored(search: &Search<'_>, worker: &mut Worker<'_>, state: &State) -> Option<StateRef> {
-    worker.find(state).ok()?;
-    let key = &worker.canonical.key;
-    let number = shard_of(key);
-    let shard = locked(&search.shards[number]);
-    let mut places = Vec::new();
-    shard.find(key, hash(key, 0) as u32, &mut places);
-    places.first().map(|at| StateRef { shard: number as u32, at: *at })
-}
-
-/// The nodes of a cycle, by depth-first search without recursion.
-fn find_cycle(edges: &[Vec<u32>]) -> Option<Vec<usize>> {
-    let mut done = vec![false; edges.len()];
-    let mut place: Vec<Option<usize>> = vec![None; edges.len()];
-    for root in 0..edges.len() {
-        let mut path: Vec<(usize, usize)> = Vec::new();
-        if !done[root] {
-            path.push((root, 0));
-            place[root] = Some(0);
+/// *Holds*, if a second opinion does not contradict it.
+fn reviewed(search: &mut Search<'_>, initial: &State, guarantee: Guarantee) -> Verdict {
+    match whole::whole(search, initial, guarantee) {
+        Ok(Some(reviewed)) => {
+            search.statistics.reviewed = reviewed;
+            Verdict::Holds
         }
-        while let Some((node, next)) = path.last_mut() {
-            let node = *node;
-            let Some(target) = edges[node].get(*next).map(|t| *t as usize) else {
-                done[node] = true;
-                place[node] = None;
-                path.pop();
-                continue;
-            };
-            *next += 1;
-            if let Some(start) = place[target] {
-                return Some(path[start..].iter().map(|(n, _)| *n).collect());
-            }
-            if !done[target] {
-                place[target] = Some(path.len());
-                path.push((target, 0));
-            }
-        }
-    }
-    None
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_cycle_is_found_only_where_there_is_one() {
-        assert_eq!(find_cycle(&[vec![1, 2], vec![2], vec![]]), None);
-        assert_eq!(find_cycle(&[vec![1], vec![2], vec![1]]), Some(vec![1, 2]));
-        assert_eq!(find_cycle(&[vec![], vec![1]]), Some(vec![1]));
+        Ok(None) => crate::refinement::reviewed(search, initial),
+        Err(reason) => Verdict::Unknown(reason),
     }
 }

@@ -5,9 +5,11 @@
 //! that is replayed is judged anew, not believed.
 
 use crate::deadlock::Known;
-use crate::options::{MemoryModel, Options, Reductions};
+use crate::options::{Guarantee, MemoryModel, Options, Reductions};
 use crate::outcome::{Counterexample, Move, ViolationKind};
+use crate::progress::{judge::judge, kept};
 use crate::search::Search;
+use crate::second_opinion::plain::throw_away;
 use crate::subject::Subject;
 use crate::trace::{Found, Rebuilt, note};
 use crate::worker::{Halt, Worker};
@@ -72,4 +74,46 @@ pub fn replay(program: &Program, options: &Options, moves: &[Move]) -> Result<Re
         return Ok(Replay::Fails(Box::new(run.finish(&search, ViolationKind::Deadlock))));
     }
     Ok(Replay::Passes)
+}
+
+/// Replays a run that is said to contradict a guarantee of progress, because its last moves can be
+/// repeated for ever or because a thread waits at its end.
+pub fn replay_progress(
+    program: &Program,
+    options: &Options,
+    moves: &[Move],
+    (guarantee, circle): (Guarantee, Option<usize>),
+) -> Result<Replay, Diagnostic> {
+    let reductions = kept(options.reductions, guarantee);
+    let options = Options { reductions, ..options.clone() };
+    if let Some(why) = crate::refinement::refusal(&options) {
+        return Err(Diagnostic::new(Default::default(), why));
+    }
+    let mut subject = Subject::new(program, &options)?;
+    let initial =
+        subject.machine.initial().map_err(|stop| crate::refinement::bad_start(&subject, stop))?;
+    let Ok((search, start)) = Search::new(&subject, &options) else { return Ok(Replay::Stuck(0)) };
+    let mut run = Rebuilt::new(&search, &initial, start);
+    for (number, Move { thread, choices, waits }) in moves.iter().enumerate() {
+        if *thread >= subject.machine.thread_count() {
+            return Ok(Replay::Stuck(number));
+        }
+        let machine = if *waits { &subject.fine } else { &subject.machine };
+        let found = Found { thread: *thread, choices: Choices::following(choices) };
+        let mut to = State::default();
+        if machine.run(&run.state, *thread, &mut found.choices.clone(), &mut to).is_err() {
+            return Ok(Replay::Stuck(number));
+        }
+        note(&search, machine, &mut run, found);
+        run.arrive(&search, to, start);
+        throw_away(machine, &mut run.state);
+    }
+    let kind = match circle {
+        None => ViolationKind::Waits(guarantee),
+        Some(repeats) => ViolationKind::NoProgress { guarantee, repeats, starved: 0 },
+    };
+    Ok(match judge(&subject, &initial, moves, kind) {
+        Ok(kind) => Replay::Fails(Box::new(run.finish(&search, kind))),
+        Err(_) => Replay::Passes,
+    })
 }

@@ -39,6 +39,22 @@ pub(crate) enum Sabotage {
     LastPlaceOnly,
     /// Another write may come between an update and what it read.
     SplitUpdate,
+    /// Of the rules of progress: a run is called fair though a thread does not get its turn.
+    IgnoredTurn,
+    /// An idle thread must call.
+    IdleMustCall,
+    /// A specification that blocks excuses nothing.
+    IgnoredExcuse,
+    /// A specification that blocked once excuses everything afterwards.
+    LastingExcuse,
+    /// Threads that never return are excused each by itself.
+    SeparateExcuses,
+    /// A thread that waits is overlooked.
+    BlindWaiting,
+    /// A thread that goes on alone is taken for another one after its step.
+    LostPlace,
+    /// Threads are interchangeable where fairness is asked about.
+    SymmetricThreads,
 }
 
 /// Whether this is broken.

@@ -19,13 +19,14 @@
 //! ```
 //!
 //! `move` and `wait` name the thread and its choices; `wait` is a call after which the thread
-//! waits.
+//! waits. `progress lock-free` says that the run contradicts this guarantee of progress, and
+//! `circle 4` that its last four moves can be repeated for ever.
 
-use crate::options::{
-    MOST_KEYS, MOST_THREADS, MOST_VALUES, MemoryModel, Options, Reductions, Synchronise,
-};
-use crate::outcome::{Counterexample, Move};
-use seriatim_lang::Program;
+use crate::options::{Guarantee, MemoryModel, Mode, Options, Reductions, Synchronise};
+use crate::options::{MOST_KEYS, MOST_THREADS, MOST_VALUES};
+use crate::outcome::{Counterexample, Move, ViolationKind};
+use crate::replay::{Replay, replay, replay_progress};
+use seriatim_lang::{Diagnostic, Program};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::ops::RangeInclusive;
@@ -55,6 +56,9 @@ pub struct Saved {
     pub consts: BTreeMap<String, i32>,
     /// The moves.
     pub moves: Vec<Move>,
+    /// If the run contradicts a guarantee of progress: how many of the last moves can be repeated
+    /// for ever. None where a thread waits.
+    pub circle: Option<usize>,
 }
 
 /// What is wrong with a saved run: the line, counted from one, and what was expected.
@@ -82,9 +86,24 @@ impl Saved {
         consts: &BTreeMap<String, i32>,
         found: &Counterexample,
     ) -> Saved {
-        let options = Options { reductions: found.reductions, ..options.clone() };
+        let (mode, circle) = match found.kind {
+            ViolationKind::Waits(guarantee) => (Mode::Progress(guarantee), None),
+            ViolationKind::NoProgress { guarantee, repeats, .. } => {
+                (Mode::Progress(guarantee), Some(repeats))
+            }
+            _ => (Mode::Refinement, None),
+        };
+        let options = Options { reductions: found.reductions, mode, ..options.clone() };
         let object = program.name.clone();
-        Saved { object, options, consts: consts.clone(), moves: found.moves.clone() }
+        Saved { object, options, consts: consts.clone(), moves: found.moves.clone(), circle }
+    }
+
+    /// Takes the moves once more and judges them anew.
+    pub fn replay(&self, program: &Program) -> Result<Replay, Diagnostic> {
+        let Mode::Progress(guarantee) = self.options.mode else {
+            return replay(program, &self.options, &self.moves);
+        };
+        replay_progress(program, &self.options, &self.moves, (guarantee, self.circle))
     }
 
     /// The text of the file.
@@ -113,6 +132,12 @@ impl Saved {
         }
         for (name, value) in &self.consts {
             let _ = writeln!(out, "set {name} {value}");
+        }
+        if let Mode::Progress(guarantee) = self.options.mode {
+            let _ = writeln!(out, "progress {}", guarantee.property());
+        }
+        if let Some(circle) = self.circle {
+            let _ = writeln!(out, "circle {circle}");
         }
         out += "joined";
         let switches = [
@@ -144,7 +169,8 @@ impl Saved {
         };
         let options = Options { reductions: joined, ..Options::default() };
         let object = String::new();
-        let mut saved = Saved { object, options, consts: BTreeMap::new(), moves: vec![] };
+        let mut saved =
+            Saved { object, options, consts: BTreeMap::new(), moves: vec![], circle: None };
         for (number, line) in text.lines().enumerate() {
             let bad = |expected| BadRun { line: number + 1, expected };
             if number == 0 {
@@ -197,6 +223,11 @@ impl Saved {
                 let value = value.parse().map_err(|_| "a number")?;
                 self.consts.insert((*name).to_string(), value);
             }
+            ["progress", name] => {
+                let guarantee = Guarantee::named(name).ok_or("a guarantee of progress")?;
+                options.mode = Mode::Progress(guarantee);
+            }
+            ["circle", n] => self.circle = Some(number(n)? as usize),
             ["joined", rest @ ..] => {
                 for word in rest {
                     match *word {
@@ -212,7 +243,11 @@ impl Saved {
                 let choices = choices.iter().map(|c| number(c)).collect::<Result<_, _>>()?;
                 self.moves.push(Move { thread, choices, waits: *kind == "wait" });
             }
-            _ => return Err("an object, a bound, a constant, `joined`, `move` or `wait`"),
+            _ => {
+                return Err(
+                    "an object, a bound, a constant, `progress`, `circle`, `joined`, `move` or `wait`",
+                );
+            }
         }
         Ok(())
     }

@@ -70,6 +70,8 @@ pub struct Search<'s> {
     pub levels: Vec<Vec<u32>>,
     /// What it took so far.
     pub statistics: Statistics,
+    /// When it was made.
+    pub begun: Instant,
     parcels: Vec<Mutex<Vec<Vec<u32>>>>,
     claimed: AtomicUsize,
 }
@@ -119,6 +121,7 @@ impl<'s> Search<'s> {
             shards: (0..SHARDS).map(|_| Mutex::default()).collect(),
             levels: vec![],
             statistics: Statistics::default(),
+            begun: Instant::now(),
             parcels: (0..SHARDS).map(|_| Mutex::new(vec![vec![]; SHARDS])).collect(),
             claimed: AtomicUsize::new(0),
         };

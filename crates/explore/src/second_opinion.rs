@@ -27,8 +27,8 @@
 //! see*: what no run in its share of the time comes to. A disagreement is a defect of the explorer,
 //! and there is no verdict then.
 
-mod judge;
-mod plain;
+pub(crate) mod judge;
+pub(crate) mod plain;
 mod schedule;
 
 use crate::options::{Mode, Options};
@@ -192,7 +192,7 @@ impl<'r, 's> Review<'r, 's> {
         let fine = &common.subject.fine;
         let is_idle = (0..fine.thread_count()).all(|thread| fine.is_idle(&at.state, thread));
         // Where progress is asked about, nobody follows the histories.
-        if is_idle || common.options.mode == Mode::Progress {
+        if is_idle || matches!(common.options.mode, Mode::Progress(_)) {
             return Ok(());
         }
         match at.explanations.block(common.subject).map_err(Disagreement::Specification)? {
@@ -265,7 +265,7 @@ impl<'r, 's> Review<'r, 's> {
         choices: &mut Choices,
     ) -> Result<Next, Disagreement> {
         let common = &self.search.common;
-        let judges = common.options.mode != Mode::Progress;
+        let judges = !matches!(common.options.mode, Mode::Progress(_));
         let found = plain::step(common.subject, from, thread, choices, judges)?;
         self.reviewed.steps += u64::from(matches!(found, Next::To(..)));
         if let Next::To(next, Step::Returned) = &found {

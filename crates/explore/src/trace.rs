@@ -7,7 +7,7 @@
 use crate::canonical::{Canonical, TooManyNodes};
 use crate::configurations::SetId;
 use crate::deadlock::{Commitment, Known};
-use crate::options::Reductions;
+use crate::options::{Guarantee, Reductions};
 use crate::outcome::*;
 use crate::path::{Milestone, path_to};
 use crate::search::Search;
@@ -15,7 +15,7 @@ use crate::store::StateRef;
 use crate::worker::{Taken, Transition, Worker};
 use seriatim_history::Value;
 use seriatim_lang::choices::Choices;
-use seriatim_lang::machine::{Executed, FREED, Machine, State, Stop};
+use seriatim_lang::machine::{Executed, FREED, Machine, Seen, State, Stop};
 use seriatim_lang::spec::Datum;
 use seriatim_spec::run::{self, Access, Action, Memory, Run, Step};
 use seriatim_trace::Words;
@@ -41,7 +41,8 @@ pub struct Rebuilt {
     steps: Vec<Step>,
     history: Vec<Event>,
     methods: Vec<Option<u32>>,
-    moves: Vec<Move>,
+    /// Who moved, and what it chose.
+    pub moves: Vec<Move>,
     /// Where each node was given back last.
     given_back: BTreeMap<i32, Access>,
 }
@@ -133,20 +134,8 @@ pub fn counterexample(
     run.finish(search, kind)
 }
 
-/// The run along a path, which is all right so far.
-pub fn along(
-    search: &Search<'_>,
-    start: Start<'_>,
-    path: &[Milestone],
-    kind: ViolationKind,
-) -> Counterexample {
-    let mut worker = Worker::new(&search.common);
-    let run = follow(search, &mut worker, start, path);
-    run.finish(search, kind)
-}
-
 /// Takes the steps that lead from state to state of a path.
-fn follow(
+pub fn follow(
     search: &Search<'_>,
     worker: &mut Worker<'_>,
     start: Start<'_>,
@@ -154,13 +143,23 @@ fn follow(
 ) -> Rebuilt {
     let mut run = Rebuilt::new(search, start.initial, start.set);
     for milestone in path.iter().skip(1) {
-        advance(search, worker, &mut run, milestone);
+        advance(search, worker, &mut run, milestone, &|_, _| true);
     }
     run
 }
 
-/// Takes the step whose representative is the next state.
-fn advance(search: &Search<'_>, worker: &mut Worker<'_>, run: &mut Rebuilt, next: &Milestone) {
+/// Which steps may be taken: of whom, and what is seen of them.
+pub type Wanted<'w> = &'w dyn Fn(usize, &Seen) -> bool;
+
+/// Takes a step that is wanted and whose representative is the next state; `false` if there is
+/// none.
+pub fn advance(
+    search: &Search<'_>,
+    worker: &mut Worker<'_>,
+    run: &mut Rebuilt,
+    next: &Milestone,
+    is_wanted: Wanted<'_>,
+) -> bool {
     let machine = &search.common.subject.machine;
     let mut to = State::default();
     for thread in 0..machine.thread_count() {
@@ -169,6 +168,7 @@ fn advance(search: &Search<'_>, worker: &mut Worker<'_>, run: &mut Rebuilt, next
             let result = machine.run(&run.state, thread, &mut choices, &mut to);
             let mut taken = Vec::new();
             if let Ok(seen) = result
+                && is_wanted(thread, &seen)
                 && let Some(set) = worker.replay(
                     Transition { thread, seen: &seen, from: &run.state, to: &mut to },
                     run.set,
@@ -182,13 +182,14 @@ fn advance(search: &Search<'_>, worker: &mut Worker<'_>, run: &mut Rebuilt, next
                 note_all(search, run, taken);
                 run.state = from;
                 run.arrive(search, to, set);
-                return;
+                return true;
             }
             if !choices.advance() {
                 break;
             }
         }
     }
+    false
 }
 
 /// Takes the beginnings behind which every thread waits.
@@ -305,7 +306,7 @@ impl Counterexample {
     /// The run, in the form in which all engines give theirs.
     pub fn run(&self) -> Run {
         let repeats = match self.kind {
-            ViolationKind::NoProgress { repeats } => Some(repeats),
+            ViolationKind::NoProgress { repeats, .. } => Some(repeats).filter(|n| *n > 0),
             _ => None,
         };
         let threads = self.steps.iter().map(|step| step.thread + 1).max().unwrap_or(0);
@@ -375,11 +376,44 @@ pub fn headline(counterexample: &Counterexample) -> String {
         }
         (ViolationKind::WrongPoint, None) => "the results contradict the linearization points",
         (ViolationKind::Deadlock, _) => "deadlock: no thread can go on, though the specification could",
-        (ViolationKind::Waits, _) => "not lock-free: a thread waits for another one",
-        (ViolationKind::NoProgress { repeats }, _) => {
-            return format!("not lock-free: the last {repeats} steps can be repeated for ever, no operation returns");
+        (ViolationKind::Waits(guarantee), _) => {
+            return format!("not {}: a thread waits for another one", guarantee.property());
+        }
+        (ViolationKind::NoProgress { guarantee, repeats, starved }, _) => {
+            return stands_still(guarantee, repeats, starved);
         }
         (ViolationKind::Fault(fault), _) => return format!("error: {}", fault.text()),
     }
     .to_string()
+}
+
+/// How a run makes no progress, as words.
+fn stands_still(guarantee: Guarantee, repeats: usize, starved: u32) -> String {
+    let property = guarantee.property();
+    let steps = match repeats {
+        1 => "the last step".to_owned(),
+        _ => format!("the last {repeats} steps"),
+    };
+    let threads: Vec<String> =
+        (0..u32::BITS).filter(|t| starved >> t & 1 == 1).map(|t| t.to_string()).collect();
+    let who = match &threads[..] {
+        [one] => format!("thread {one}"),
+        more => format!("threads {}", more.join(", ")),
+    };
+    let rest = match guarantee {
+        Guarantee::LockFree => "no operation returns".to_owned(),
+        Guarantee::ObstructionFree => format!("{who} goes on alone and does not return"),
+        Guarantee::LivelockFree => {
+            "every thread gets its turn, no operation returns, though the specification lets one"
+                .to_owned()
+        }
+        Guarantee::StarvationFree => format!(
+            "every thread gets its turn, the operation of {who} never returns, though the \
+             specification lets it"
+        ),
+    };
+    match repeats {
+        0 => format!("not {property}: {who} can not go on, though the specification lets one"),
+        _ => format!("not {property}: {steps} can be repeated for ever: {rest}"),
+    }
 }

@@ -217,7 +217,7 @@ impl<'s> Worker<'s> {
         known: Known,
     ) -> Result<Option<Vec<Commitment>>, Halt> {
         let common = self.common;
-        if common.options.mode == Mode::Progress || is_broken(Sabotage::BlindDeadlock) {
+        if matches!(common.options.mode, Mode::Progress(_)) || is_broken(Sabotage::BlindDeadlock) {
             return Ok(None);
         }
         deadlock(common.subject, state, known, &mut |calls| {
@@ -355,7 +355,7 @@ impl<'s> Worker<'s> {
         let (before, mut set) = (set, set);
         let common = self.common;
         let mode = common.options.mode;
-        if mode == Mode::Progress {
+        if matches!(mode, Mode::Progress(_)) {
             return Ok(set);
         }
         if let Some(call) = &seen.call {

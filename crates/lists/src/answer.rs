@@ -38,7 +38,7 @@ impl Outcome {
                 Some(run) => violated(program, run, scope.clone()),
                 None => Standing::NotAnswered("the abstraction is not made for waiting".to_owned()),
             },
-            Property::LockFree => Standing::NotAsked,
+            _ => Standing::NotAsked,
         })
     }
 

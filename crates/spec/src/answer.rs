@@ -27,17 +27,36 @@ pub enum Property {
     DeadlockFree,
     /// In every infinite run some operation returns, again and again.
     LockFree,
+    /// An operation that goes on alone returns.
+    ObstructionFree,
+    /// In every fair run some operation returns, again and again, unless the specification blocks.
+    LivelockFree,
+    /// In every fair run every operation returns, unless the specification blocks it for ever.
+    StarvationFree,
 }
 
 impl Property {
     /// All of them, in the order in which they are told.
-    pub const ALL: [Property; 5] = [
+    pub const ALL: [Property; 8] = [
         Property::Linearizable,
         Property::FaultFree,
         Property::InRange,
         Property::DeadlockFree,
         Property::LockFree,
+        Property::ObstructionFree,
+        Property::LivelockFree,
+        Property::StarvationFree,
     ];
+
+    /// Whether it is a guarantee of progress, which is a question of its own.
+    pub fn is_progress(self) -> bool {
+        self >= Property::LockFree
+    }
+
+    /// Whether it is told even where nobody asked.
+    fn is_always_told(self) -> bool {
+        self <= Property::LockFree
+    }
 
     /// The property in one word.
     pub fn word(self) -> &'static str {
@@ -47,6 +66,9 @@ impl Property {
             Property::InRange => "in-range",
             Property::DeadlockFree => "deadlock-free",
             Property::LockFree => "lock-free",
+            Property::ObstructionFree => "obstruction-free",
+            Property::LivelockFree => "livelock-free",
+            Property::StarvationFree => "starvation-free",
         }
     }
 }
@@ -231,10 +253,11 @@ impl Answer {
         Answer { claims: Property::ALL.map(standing), cost }
     }
 
-    /// All claims, in the order in which they are told.
+    /// The claims that are told, in their order.
     pub fn claims(&self) -> impl Iterator<Item = Claim> {
         let claim = |(property, standing)| Claim { property, standing };
-        Property::ALL.into_iter().zip(self.claims.clone()).map(claim)
+        let told = |c: &Claim| c.property.is_always_told() || c.standing != Standing::NotAsked;
+        Property::ALL.into_iter().zip(self.claims.clone()).map(claim).filter(told)
     }
 
     /// How a property stands.

@@ -95,7 +95,7 @@ impl Attempt {
     fn answer(&self, program: &Program, explored: &explore::Outcome) -> Answer {
         let within = explored.answer();
         Answer::new(within.cost, |property| match (property, self) {
-            (Property::LockFree, _) => Standing::NotAsked,
+            (progress, _) if progress.is_progress() => Standing::NotAsked,
             (Property::DeadlockFree, _) if !can_wait(program) => {
                 Standing::Holds { scope: everything(program), evidence: Evidence::NeverWaits }
             }
@@ -121,7 +121,6 @@ impl Attempt {
 pub fn certified(program: &Program, accepted: &Accepted) -> Answer {
     let holds = |evidence| Standing::Holds { scope: everything(program), evidence };
     Answer::new(Cost::default(), |property| match property {
-        Property::LockFree => Standing::NotAsked,
         Property::DeadlockFree if !can_wait(program) => holds(Evidence::NeverWaits),
         Property::DeadlockFree => {
             Standing::NotAnswered("a certificate says nothing of waiting".to_owned())
@@ -129,6 +128,7 @@ pub fn certified(program: &Program, accepted: &Accepted) -> Answer {
         Property::Linearizable | Property::FaultFree | Property::InRange => {
             holds(evidence(accepted))
         }
+        _ => Standing::NotAsked,
     })
 }
 

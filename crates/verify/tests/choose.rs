@@ -129,7 +129,7 @@ fn bounds_are_raised_for_lock_freedom_too() {
     let stack = stack.expect("a client may stand before the expectations");
     let engine = Engine::Explore { budget: Some(Duration::from_secs(60)) };
     let mut options = Options { engine, ..Options::of(&stack) };
-    options.bounds.mode = seriatim_explore::Mode::Progress;
+    options.bounds.mode = seriatim_explore::Mode::Progress(seriatim_explore::Guarantee::LockFree);
     options.bounds.threads = 1;
     options.bounds.client = Some("alone".to_owned());
     let growth = verify(&stack, &options).expect("it can be asked").growth.expect("rounds");

@@ -78,6 +78,80 @@ impl Explanations {
         Ok(false)
     }
 
+    /// The explanations, after any number of effects, in which each of some threads has called and
+    /// can not take effect.
+    pub fn blocking(&self, subject: &Subject, who: u32) -> Result<Explanations, SpecStop> {
+        let all = Explanations(self.after_effects(subject)?);
+        all.that_block(subject, who)
+    }
+
+    /// Those explanations, and those after effects of other threads, in which each of some threads
+    /// has called and can not take effect; nor could it in between.
+    pub fn still_blocking(&self, subject: &Subject, who: u32) -> Result<Explanations, SpecStop> {
+        let mut kept = self.that_block(subject, who)?;
+        loop {
+            let after = Explanations(kept.after_one_effect(subject)?);
+            let after = after.that_block(subject, who)?;
+            let before = kept.0.len();
+            kept.0.extend(after.0);
+            if kept.0.len() == before {
+                return Ok(kept);
+            }
+        }
+    }
+
+    /// The explanations in which a thread took effect with the result that it returns, if it did.
+    pub fn returned(&self, thread: usize, result: &Datum) -> Explanations {
+        let took = Standing::TookEffect(result.clone());
+        let kept = self.0.iter().filter(|(_, threads)| threads[thread] == took);
+        let idle = kept.cloned().map(|(state, mut threads)| {
+            threads[thread] = Standing::Idle;
+            (state, threads)
+        });
+        Explanations(idle.collect())
+    }
+
+    fn that_block(&self, subject: &Subject, who: u32) -> Result<Explanations, SpecStop> {
+        let mut kept = BTreeSet::new();
+        'all: for (state, threads) in &self.0 {
+            for (_, standing) in threads.iter().enumerate().filter(|(t, _)| who >> t & 1 == 1) {
+                let Standing::Called(method, args) = standing else { continue 'all };
+                match subject.spec_outcomes(state, *method, args) {
+                    Err(SpecStop::NotEnabled) => {}
+                    outcomes if outcomes.as_ref().is_ok_and(Vec::is_empty) => {}
+                    outcomes => {
+                        outcomes?;
+                        continue 'all;
+                    }
+                }
+            }
+            kept.insert((state.clone(), threads.clone()));
+        }
+        Ok(Explanations(kept))
+    }
+
+    fn after_one_effect(
+        &self,
+        subject: &Subject,
+    ) -> Result<BTreeSet<(SpecState, Vec<Standing>)>, SpecStop> {
+        let mut found = BTreeSet::new();
+        for (state, threads) in &self.0 {
+            for (thread, standing) in threads.iter().enumerate() {
+                let Standing::Called(method, args) = standing else { continue };
+                let outcomes = match subject.spec_outcomes(state, *method, args) {
+                    Err(SpecStop::NotEnabled) => vec![],
+                    outcomes => outcomes?,
+                };
+                for (next, result) in outcomes {
+                    let mut after = threads.clone();
+                    after[thread] = Standing::TookEffect(result);
+                    found.insert((next, after));
+                }
+            }
+        }
+        Ok(found)
+    }
+
     /// The explanations after any number of effects.
     fn after_effects(
         &self,

@@ -73,14 +73,19 @@ pub fn step(
 }
 
 /// The method that a thread executes in a step.
-fn method(machine: &Machine, from: &State, thread: usize, call: &Option<(u32, Vec<i32>)>) -> u32 {
+pub(crate) fn method(
+    machine: &Machine,
+    from: &State,
+    thread: usize,
+    call: &Option<(u32, Vec<i32>)>,
+) -> u32 {
     let pc = machine.pc(from, thread);
     let inside = machine.steps.methods.iter().position(|m| m.entry <= pc && pc < m.end);
     call.as_ref().map(|(method, _)| *method).or(inside.map(|m| m as u32)).unwrap_or(0)
 }
 
 /// Makes room where nodes lie that nothing reaches.
-fn throw_away(machine: &Machine, state: &mut State) {
+pub(crate) fn throw_away(machine: &Machine, state: &mut State) {
     let stride = machine.node_stride();
     let mut reached = vec![false; state.heap.len() / stride];
     let mut todo = Vec::new();

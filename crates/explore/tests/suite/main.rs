@@ -4,6 +4,7 @@ mod blocking;
 mod broken;
 mod chosen;
 mod common;
+mod fairness;
 mod faults;
 mod library;
 mod memory;

@@ -1,12 +1,14 @@
 //! Lock-free objects are distinguished from those that wait or spin.
 
 use crate::common::{algorithm, program};
-use seriatim_explore::{Options, Verdict, ViolationKind, run_progress};
+use seriatim_explore::{Guarantee, Options, Verdict, ViolationKind, run_progress};
 
 fn verdict(source: &str) -> Option<ViolationKind> {
     let options =
         Options { capacity: Some(1), values: 1, keys: 1, nodes: Some(5), ..Options::default() };
-    match run_progress(&program(source), &options).expect("it can be explored").verdict {
+    let program = program(source);
+    let outcome = run_progress(&program, &options, Guarantee::LockFree);
+    match outcome.expect("it can be explored").verdict {
         Verdict::Holds => None,
         Verdict::Violation(found) => Some(found.kind),
         Verdict::Unknown(reason) => panic!("{reason:?}"),
@@ -21,7 +23,7 @@ fn treiber_and_michael_scott_are_lock_free() {
 
 #[test]
 fn an_object_with_locks_is_not_lock_free() {
-    assert_eq!(verdict(&algorithm("lazy_list")), Some(ViolationKind::Waits));
+    assert_eq!(verdict(&algorithm("lazy_list")), Some(ViolationKind::Waits(Guarantee::LockFree)));
 }
 
 #[test]
@@ -29,7 +31,10 @@ fn spinning_is_not_progress() {
     let source = "object o : register\nvar busy: bool = false\nvar x: value? = null\n\
         method write(v: value) { loop { if cas(busy, false, true) { break } }; x = v; busy = false }\n\
         method read() -> value? { return x }";
-    assert_eq!(verdict(source), Some(ViolationKind::NoProgress { repeats: 1 }));
+    assert_eq!(
+        verdict(source),
+        Some(ViolationKind::NoProgress { guarantee: Guarantee::LockFree, repeats: 1, starved: 3 })
+    );
 }
 
 #[test]
@@ -74,7 +79,7 @@ fn a_condition_that_no_choice_meets_is_waited_for() {
         "await y == 1; x = v",
     ] {
         let found = verdict(&choosing(body));
-        let waits = matches!(found, Some(ViolationKind::Waits | ViolationKind::Deadlock));
+        let waits = matches!(found, Some(ViolationKind::Waits(_) | ViolationKind::Deadlock));
         assert!(waits, "{body}: {found:?}");
     }
 }

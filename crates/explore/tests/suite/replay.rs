@@ -26,7 +26,7 @@ fn every_broken_algorithm_fails_again_when_its_run_is_replayed() {
         let read = Saved::parse(&saved.text()).expect("what was written can be read");
         assert_eq!((&read.object, &read.moves), (&saved.object, &saved.moves));
         assert_eq!(read.consts, saved.consts);
-        match replay(&program, &read.options, &read.moves).expect("it can be replayed") {
+        match read.replay(&program).expect("it can be replayed") {
             Replay::Fails(again) => {
                 assert_eq!(again.kind, found.kind, "{}", path.display());
                 assert_eq!(again.history, found.history, "{}", path.display());

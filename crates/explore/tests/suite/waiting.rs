@@ -2,7 +2,7 @@
 //! others see them.
 
 use crate::common::program;
-use seriatim_explore::{Options, Reductions, Verdict, ViolationKind, run, run_progress};
+use seriatim_explore::{Guarantee, Options, Reductions, Verdict, ViolationKind, run, run_progress};
 use seriatim_lang::machine::Fault;
 
 /// How the exploration of a register with this write and this read ends, under all reductions and
@@ -162,10 +162,9 @@ fn a_thread_that_waits_behind_accesses_that_ride_along_is_not_lock_free() {
     for source in objects_that_wait() {
         let client = Some("one".to_string());
         let options = Options { values: 1, client, ..Options::default() };
-        let verdict =
-            run_progress(&program(&source), &options).expect("it can be explored").verdict;
-        let waits =
-            matches!(&verdict, Verdict::Violation(found) if found.kind == ViolationKind::Waits);
+        let verdict = run_progress(&program(&source), &options, Guarantee::LockFree);
+        let verdict = verdict.expect("it can be explored").verdict;
+        let waits = matches!(&verdict, Verdict::Violation(found) if found.kind == ViolationKind::Waits(Guarantee::LockFree));
         assert!(waits, "{verdict:?}: {source}");
     }
 }

@@ -30,6 +30,8 @@ pub fn claims(answer: &Answer) -> String {
     let led = scope(leading(answer).1);
     let mut out = String::new();
     let mut said = String::new();
+    let longest = answer.claims().map(|claim| claim.property.word().len()).max().unwrap_or(0);
+    let width = longest + 2;
     for Claim { property, standing } in answer.claims() {
         let rest = match &standing {
             Standing::Holds { scope, .. } if Some(scope) != led => format!(" for {}", scope.words),
@@ -43,7 +45,7 @@ pub fn claims(answer: &Answer) -> String {
             true => format!("{}, likewise", standing.word()),
             false => line.clone(),
         };
-        let _ = writeln!(out, "  {:15}{shown}", property.word());
+        let _ = writeln!(out, "  {:width$}{shown}", property.word());
         said = line;
     }
     for cut in cuts(answer) {

@@ -74,7 +74,7 @@ fn violated(property: Property, how: &str, run: Run) -> Answer {
             how: how.to_owned(),
             run: Some(run.clone()),
         },
-        Property::LockFree => Standing::NotAsked,
+        progress if progress.is_progress() => Standing::NotAsked,
         _ => Standing::NotAnswered("the search ended at the run that is shown".to_owned()),
     })
 }
@@ -303,7 +303,7 @@ pub fn stuck() -> Subject {
             scope: scope(None, "any number of threads, any heap and any data"),
             evidence: Evidence::NeverWaits,
         },
-        Property::LockFree => Standing::NotAsked,
+        progress if progress.is_progress() => Standing::NotAsked,
         _ => Standing::Unknown(why.to_owned()),
     });
     let mut known = memory(Some(0), &[(0, 1, None)], &[]);
@@ -331,7 +331,7 @@ pub fn stuck() -> Subject {
 /// Every property is proved or holds.
 pub fn proved() -> Subject {
     let answer = Answer::new(cost(), |property| match property {
-        Property::LockFree => Standing::NotAsked,
+        progress if progress.is_progress() => Standing::NotAsked,
         Property::DeadlockFree => Standing::Holds {
             scope: scope(Some(2), "2 threads, 2 values"),
             evidence: Evidence::Exploration { states: 12, steps: 30 },

@@ -11,8 +11,9 @@ use super::{Exit, Failure};
 use clap::ValueEnum;
 use seriatim::explore::weak::Wanted;
 use seriatim::explore::{
-    self, Counterexample, Growth, Limits, MemoryModel, Mode, Options, Outcome, Reductions, Replay,
-    Reviewed, Saved, SecondOpinion, Statistics, Synchronise, Verdict, ViolationKind,
+    self, Counterexample, Growth, Guarantee, Limits, MemoryModel, Mode, Options, Outcome,
+    Reductions, Replay, Reviewed, Saved, SecondOpinion, Statistics, Synchronise, Verdict,
+    ViolationKind,
     headline as headline_of,
 };
 use seriatim::history::{Format, path_in_line};
@@ -120,9 +121,11 @@ pub struct Arguments {
     #[arg(long)]
     points: bool,
 
-    /// Decide lock-freedom instead of linearizability
-    #[arg(long, conflicts_with = "points")]
-    progress: bool,
+    /// Decide a guarantee of progress instead of linearizability: lock-free, obstruction-free,
+    /// livelock-free or starvation-free (the last two under weak fairness) [default: lock-free]
+    #[arg(long, value_name = "GUARANTEE", value_parser = guarantee, conflicts_with = "points",
+        num_args = 0..=1, require_equals = true, default_missing_value = "lock-free")]
+    progress: Option<Guarantee>,
 
     /// Count states as PAT does, without reductions
     #[arg(long)]
@@ -276,7 +279,8 @@ impl Arguments {
         let weak = self.model.is_some() || self.operations.is_some() || self.lag.is_some();
         let weak = weak || self.synchronise.is_some();
         let bounded = bounds.iter().any(Option::is_some) || self.client.is_some() || weak;
-        let manner = self.points || self.progress || self.compat || !self.without.is_empty();
+        let manner =
+            self.points || self.progress.is_some() || self.compat || !self.without.is_empty();
         let explores = bounded || manner || self.budget.is_some();
         Ok(match (self.engine, explores, self.lists.is_asked()) {
             (Some(EngineName::Explore), ..) | (None, true, _) => {
@@ -295,7 +299,7 @@ impl Arguments {
         let mut reductions = if self.compat { Reductions::COMPAT } else { Reductions::ALL };
         self.without.iter().for_each(|reduction| *reduction.switch(&mut reductions) = false);
         let mode = match (self.progress, self.points, self.compat) {
-            (true, ..) => Mode::Progress,
+            (Some(guarantee), ..) => Mode::Progress(guarantee),
             (_, true, _) => Mode::Points,
             (_, _, true) => Mode::Compat,
             _ => Mode::Refinement,
@@ -337,6 +341,12 @@ impl Reduction {
             Reduction::Antichain => &mut reductions.antichain,
         }
     }
+}
+
+/// A guarantee of progress by its name.
+fn guarantee(name: &str) -> Result<Guarantee, String> {
+    let names = "lock-free, obstruction-free, livelock-free or starvation-free";
+    Guarantee::named(name).ok_or_else(|| names.to_owned())
 }
 
 /// A memory model by its name.
@@ -381,8 +391,7 @@ fn replay(source: &Source, path: &Path) -> Result<Exit, Failure> {
         let (of, not) = (&saved.object, &program.name);
         return Err(failed(format!("it is a run of another algorithm: of `{of}`, not of `{not}`")));
     }
-    let result = explore::replay(&program, &saved.options, &saved.moves)
-        .map_err(|diagnostic| source.complain(&diagnostic))?;
+    let result = saved.replay(&program).map_err(|diagnostic| source.complain(&diagnostic))?;
     match result {
         Replay::Fails(counterexample) => {
             let shown = run::terminal::render(&counterexample.run(), &headline_of(&counterexample));

@@ -29,6 +29,14 @@ fn is_synchronised(value: &OptionValue) -> bool {
     matches!(value, OptionValue::Word(what) if known.contains(&&**what))
 }
 
+/// The progress guarantees that an option may name.
+const GUARANTEES: [&str; 4] = ["lock_free", "obstruction_free", "livelock_free", "starvation_free"];
+
+/// Whether an option names a progress guarantee.
+fn is_guarantee(value: &OptionValue) -> bool {
+    matches!(value, OptionValue::Word(name) if GUARANTEES.contains(&&**name))
+}
+
 impl Parser<'_> {
     pub(super) fn file(&mut self) -> Parsed<File> {
         let mut file = File::default();
@@ -265,6 +273,12 @@ impl Parser<'_> {
                     let message = "clients synchronise nothing, everything or anything";
                     return Err(Diagnostic::new(p.previous_span(), message)
                         .hint("write `nothing`, `everything` or `anything`"));
+                }
+                if key.text == "progress" && !is_guarantee(&value) {
+                    let message = "there is no such progress guarantee";
+                    return Err(Diagnostic::new(p.previous_span(), message).hint(
+                        "write `lock_free`, `obstruction_free`, `livelock_free` or `starvation_free`",
+                    ));
                 }
                 Ok((key, value))
             })?;
