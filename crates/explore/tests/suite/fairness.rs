@@ -247,7 +247,7 @@ fn members(who: u32) -> impl Iterator<Item = usize> {
 
 fn datum(words: &[i32]) -> Datum {
     match words {
-        [] => Datum::Tuple(vec![]),
+        [] => Datum::unit(),
         [word, ..] => Datum::Bool(*word != 0),
     }
 }

@@ -154,6 +154,7 @@ pub fn rewrite_expression(expr: &mut Expr, change: &mut dyn FnMut(&mut Expr)) {
             fields.iter_mut().for_each(|(_, e)| rewrite_expression(e, change));
         }
         ExprKind::Int(_)
+        | ExprKind::Text(_)
         | ExprKind::Bool(_)
         | ExprKind::Null
         | ExprKind::MinusInf

@@ -13,8 +13,7 @@ use seriatim::explore::weak::Wanted;
 use seriatim::explore::{
     self, Counterexample, Growth, Guarantee, Limits, MemoryModel, Mode, Options, Outcome,
     Reductions, Replay, Reviewed, Saved, SecondOpinion, Statistics, Synchronise, Verdict,
-    ViolationKind,
-    headline as headline_of,
+    ViolationKind, headline as headline_of,
 };
 use seriatim::history::{Format, path_in_line};
 use seriatim::lang::{Program, Span};

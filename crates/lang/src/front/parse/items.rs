@@ -179,7 +179,7 @@ impl Parser<'_> {
         let mut spec = SpecDecl { name, params, records, vars, methods, functions };
         while !self.eat("}") {
             match self.peek().text {
-                "struct" => spec.records.push(self.structure()?),
+                "struct" => spec.records.push(self.structure("struct")?),
                 "var" => spec.vars.push(self.variable()?),
                 "version" | "sparse" => spec.vars.push(self.version()?),
                 "method" => spec.methods.push(self.function("method")?),
