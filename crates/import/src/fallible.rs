@@ -1,9 +1,9 @@
 //! Methods that give a `Result`.
 //!
-//! `Result<(), T>` of a method that takes a `T`: `Ok(())` says that it took it, and `Err(value)` gives
-//! the argument back, so that the caller learns one thing, whether it was taken: a `bool`.
-//! `Result<T, E>` of any other method: `Ok(value)` gives data, and `Err(Empty)` a name that is always
-//! the same, so that the caller learns the data or that there is none: a `value?`.
+//! `Result<(), T>` of a method that takes a `T`: `Ok(())` says that it took it, and `Err(value)`
+//! gives the argument back, so that the caller learns one thing, whether it was taken: a `bool`.
+//! `Result<T, E>` of any other method: `Ok(value)` gives data, and `Err(Empty)` a name that is
+//! always the same, so that the caller learns the data or that there is none: a `value?`.
 //!
 //! *It would be unsound* to take for the argument what may be other data: `Err` must have the
 //! parameter itself, which nothing assigns to; and to take for nothing what tells more: `Err` of a

@@ -55,8 +55,8 @@ impl<M: Memory> Stepper<'_, M> {
         Ok(index)
     }
 
-    /// Whether a new node may have to wait for writes under way before it takes the place of a freed
-    /// one.
+    /// Whether a new node may have to wait for writes under way before it takes the place of a
+    /// freed one.
     pub(super) fn may_find_room(&self, instr: &Instr) -> bool {
         let Op::New { of, .. } = &instr.op else { return false };
         let may = |node: &Node| node.freed && node.of == of.0;

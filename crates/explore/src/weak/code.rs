@@ -5,8 +5,8 @@
 //!   ways. Several accesses at once have no meaning where threads see different memories.
 //! - `whole-words`: a word is written as a whole, and read by itself.
 //! - `no-load-linked`: there is no `ll` and `sc`.
-//! - `no-recycling`: nodes are freed, not recycled. What a thread reads in a node that was made anew
-//!   meanwhile is a race here, and none on the machines that such algorithms are made for.
+//! - `no-recycling`: nodes are freed, not recycled. What a thread reads in a node that was made
+//!   anew meanwhile is a race here, and none on the machines that such algorithms are made for.
 
 use super::memory::{Content, Demands};
 use crate::options::Synchronise;

@@ -44,7 +44,8 @@ struct Operation {
 }
 
 impl Witness<'_> {
-    /// Accepts the run, with the two accesses if it is a race or a use after a free, or says what is wrong with it.
+    /// Accepts the run, with the two accesses if it is a race or a use after a free, or says what is
+    /// wrong with it.
     pub fn accept(&self, kind: ViolationKind) -> Result<Option<Race>, String> {
         let mut threads: Vec<Thread<'_>> =
             (0..self.subject.machine.thread_count()).map(|t| Thread::new(self, t)).collect();

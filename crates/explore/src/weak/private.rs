@@ -6,9 +6,10 @@
 //! behind in the queue, or waits until the queue is empty. So whoever comes to know the node finds
 //! the same in it, whenever memory took the write.
 //!
-//! *It would be unsound* if a waiting write of the thread itself led to the node, or went to it: the
-//! node could be found, or be written, before its turn. Both count as ways to the node here. A write
-//! that is `seqcst` waits for an empty queue whatever it writes, and is an access like any other.
+//! *It would be unsound* if a waiting write of the thread itself led to the node, or went to it:
+//! the node could be found, or be written, before its turn. Both count as ways to the node here. A
+//! write that is `seqcst` waits for an empty queue whatever it writes, and is an access like any
+//! other.
 
 use super::code::{Node, Target};
 use super::memory::Memory;
