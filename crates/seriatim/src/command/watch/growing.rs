@@ -1,14 +1,16 @@
 //! A file that others still write to: its end is not the end.
 //!
 //! Logs that are rotated by cutting them off are read again from their beginning. If they begin
-//! with the same header as before, it is left out: what follows belongs to the same stream.
+//! with the same header as before, it is left out: what follows belongs to the same stream. A log may
+//! have grown beyond the place that was read last before anybody looks: so what stands before that
+//! place is compared with what was read there, or events would be skipped without a word.
 
 use crate::command::Failure;
 use crate::command::output::remark;
 use seriatim::history::path_in_line;
 use seriatim::limits::checkpoint_now;
 use std::fs::File;
-use std::io::{Read, Result, Seek};
+use std::io::{Read, Result, Seek, SeekFrom};
 use std::path::Path;
 use std::time::Duration;
 
@@ -18,12 +20,19 @@ const PAUSE: Duration = Duration::from_millis(20);
 /// How a header begins.
 const HEADER: &[u8] = b"{\"seriatim\"";
 
+/// How much of what was read last is remembered.
+const TAIL: usize = 64;
+
 /// The longest line that is remembered as a header.
 const LONGEST: usize = 1 << 16;
 
 /// The file, and what is known of its beginning.
 pub struct Growing {
     file: File,
+    /// Whether one can go back in it: it is no pipe.
+    is_file: bool,
+    /// The last bytes that were read.
+    tail: Vec<u8>,
     /// The first line, as far as it was read.
     first_line: Vec<u8>,
     /// How many bytes of a file that was cut are known to be the first line again.
@@ -37,12 +46,34 @@ impl Growing {
     pub fn open(path: &Path) -> std::result::Result<Self, Failure> {
         let file = File::open(path);
         let file = file.map_err(|error| Failure(format!("{}: {error}", path_in_line(path))))?;
-        Ok(Growing { file, first_line: Vec::new(), repeated: None, waiting: Vec::new() })
+        let is_file = file.metadata().is_ok_and(|file| file.is_file());
+        let (tail, first_line, waiting) = (Vec::new(), Vec::new(), Vec::new());
+        Ok(Growing { file, is_file, tail, first_line, repeated: None, waiting })
     }
 
     /// Whether the file ends before the place that was read last.
     fn is_cut(&mut self) -> Result<bool> {
         Ok(self.file.metadata()?.len() < self.file.stream_position()?)
+    }
+
+    /// Whether something else stands now before the bytes that were just read than was read there.
+    fn is_written_anew(&mut self, read: usize) -> Result<bool> {
+        if !self.is_file || self.tail.is_empty() {
+            return Ok(false);
+        }
+        let place = self.file.stream_position()?;
+        self.file.seek(SeekFrom::Start(place - (read + self.tail.len()) as u64))?;
+        let mut before = [0; TAIL];
+        let before = &mut before[..self.tail.len()];
+        let is_same = self.file.read_exact(before).is_ok() && *before == self.tail[..];
+        self.file.seek(SeekFrom::Start(place))?;
+        Ok(!is_same)
+    }
+
+    /// Remembers the last bytes.
+    fn note_tail(&mut self, read: &[u8]) {
+        self.tail.extend_from_slice(&read[read.len().saturating_sub(TAIL)..]);
+        self.tail.drain(..self.tail.len().saturating_sub(TAIL));
     }
 
     /// Remembers the first line.
@@ -54,9 +85,10 @@ impl Growing {
     }
 
     /// Begins again; a header that was whole may come again.
-    fn begin_again(&mut self) -> Result<()> {
-        remark("the file has become shorter: it is read again from its beginning");
+    fn begin_again(&mut self, why: &str) -> Result<()> {
+        remark(&format!("the file {why}: it is read again from its beginning"));
         self.file.rewind()?;
+        self.tail.clear();
         // What was held back of the file before it was cut again is gone with it.
         self.waiting.clear();
         let is_header = self.first_line.starts_with(HEADER) && self.first_line.ends_with(b"\n");
@@ -101,9 +133,11 @@ impl Read for Growing {
                 return Ok(self.hand_over(buffer));
             }
             match self.file.read(buffer)? {
-                0 if self.is_cut()? => self.begin_again()?,
+                0 if self.is_cut()? => self.begin_again("has become shorter")?,
                 0 => std::thread::sleep(PAUSE),
+                read if self.is_written_anew(read)? => self.begin_again("was written anew")?,
                 read => {
+                    self.note_tail(&buffer[..read]);
                     self.note_first_line(&buffer[..read]);
                     match self.leave_out_header(buffer, read) {
                         0 => {}
@@ -165,6 +199,11 @@ mod tests {
             assert_eq!(read_of(&long, other, piece), format!("{long}{other}"));
             let without = event.repeat(3);
             assert_eq!(read_of(&without, event, piece), format!("{without}{event}"));
+            // It has grown beyond what was read before anybody looked.
+            let more = format!("{header}{}", "{\"process\":2}\n".repeat(9));
+            let events = more.strip_prefix(header).unwrap();
+            assert_eq!(read_of(&long, &more, piece), format!("{long}{events}"));
+            assert_eq!(read_of(&without, events, piece), format!("{without}{events}"));
         }
     }
 }
