@@ -420,7 +420,7 @@ impl Interpreter<'_> {
     /// A value as it is put somewhere, if its numbers are within their bounds.
     fn fitted(&self, value: Datum, demand: &Demand) -> Interpreted<Datum> {
         within(&value, demand)?;
-        Ok(if demand.is_map { value.as_map() } else { value })
+        Ok(if demand.is_map { value.into_map() } else { value })
     }
 }
 

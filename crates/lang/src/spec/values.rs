@@ -164,7 +164,7 @@ impl Datum {
     }
 
     /// An empty set stands for an empty map where a map is wanted.
-    pub(super) fn as_map(self) -> Datum {
+    pub(super) fn into_map(self) -> Datum {
         match &self {
             Datum::Set(parts) if parts.is_empty() => Datum::Map(Map::new()),
             _ => self,
