@@ -4,6 +4,7 @@
 //! cargo build --release -p seriatim
 //! cargo bench -p seriatim-monitor --bench compare                          # a table, in Markdown
 //! cargo bench -p seriatim-monitor --bench compare -- --page                # … and into the book
+//! cargo bench -p seriatim-monitor --bench compare -- --page --short        # … without the longest rows
 //! PORCUPINE_CLI=… cargo bench -p seriatim-monitor --bench compare          # with a peer beside it
 //! cargo bench -p seriatim-monitor --bench compare -- stack                 # the rows whose names say so
 //! cargo bench -p seriatim-monitor --bench compare -- instructions          # fails if a row costs 5 % more
@@ -21,6 +22,7 @@ mod peers;
 mod rows;
 mod run;
 
+use peers::Lengths;
 use std::path::PathBuf;
 
 fn main() {
@@ -34,9 +36,11 @@ fn main() {
     match arguments[..] {
         ["instructions"] => instructions::compare(&command),
         ["instructions", "--bless"] => instructions::bless(&command),
-        ["--page"] => page::write(&peers::table(&command, "")),
-        [wanted] => _ = peers::table(&command, wanted),
-        _ => _ = peers::table(&command, ""),
+        ["--page"] => page::write(&peers::table(&command, "", Lengths::All)),
+        ["--page", "--short"] => page::write(&peers::table(&command, "", Lengths::Short)),
+        ["--short"] => _ = peers::table(&command, "", Lengths::Short),
+        [wanted] => _ = peers::table(&command, wanted, Lengths::All),
+        _ => _ = peers::table(&command, "", Lengths::All),
     }
 }
 

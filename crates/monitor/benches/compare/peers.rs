@@ -36,6 +36,20 @@ struct Result {
     speedup: Option<f64>,
 }
 
+/// How long the histories are that are measured.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Lengths {
+    All,
+    /// Less than a million operations: minutes instead of an hour with peers.
+    Short,
+}
+
+impl Lengths {
+    fn hold(self, row: &Row) -> bool {
+        self == Lengths::All || row.operations().is_none_or(|count| count < 1_000_000)
+    }
+}
+
 /// How many times our seconds the peers took, row by row.
 #[derive(Default)]
 struct Times {
@@ -43,8 +57,9 @@ struct Times {
     check: Vec<f64>,
 }
 
-/// Measures the rows whose names contain a text: a table in Markdown, printed line by line.
-pub fn table(command: &Path, wanted: &str) -> String {
+/// Measures the rows whose names contain a text, of all lengths or of short histories alone: a table
+/// in Markdown, printed line by line.
+pub fn table(command: &Path, wanted: &str, lengths: Lengths) -> String {
     let peers: Vec<Peer> = PEERS
         .iter()
         .filter_map(|&(variable, format)| {
@@ -70,7 +85,8 @@ pub fn table(command: &Path, wanted: &str) -> String {
     library::measured(wanted, peers.len()).into_iter().for_each(&mut print);
     let folder = folder();
     let mut times: Vec<Times> = peers.iter().map(|_| Times::default()).collect();
-    for row in rows().iter().filter(|row| row.name.contains(wanted)) {
+    let is_wanted = |row: &&Row| row.name.contains(wanted) && lengths.hold(row);
+    for row in rows().iter().filter(is_wanted) {
         let Some(file) = row.make(command, &folder) else { continue };
         let (ours, theirs) = measure(command, &peers, row, &file);
         row.unmake(&file);

@@ -176,6 +176,12 @@ impl Row {
         }
     }
 
+    /// How many operations are generated.
+    pub fn operations(&self) -> Option<u64> {
+        let Origin::Generated(generate) = self.origin else { return None };
+        generate.strip_prefix("-n ")?.split(' ').next()?.parse().ok()
+    }
+
     /// Where it comes from, for the table.
     pub fn origin(&self) -> String {
         match self.origin {
