@@ -1,12 +1,10 @@
 //! What has no process of its own to be measured: a few calls, recorded and checked in a program.
 
-use crate::rows::{Row, Task};
 use crate::run::median;
 use seriatim_history::{History, expand, read};
 use seriatim_monitor::{Detail, Options, Recording, check};
 use seriatim_spec::{ChosenReader, Failures, Next, Spec, SpecChoice, Verdict};
 use seriatim_testing::{Random, corpus, cpu_seconds};
-use std::path::Path;
 
 /// A register as a user writes it.
 struct Register;
@@ -106,16 +104,12 @@ fn seconds(mut work: impl FnMut()) -> f64 {
     median((0..9).map(run).collect())
 }
 
-/// The CPU seconds of the check of a row without the process around it, without reading; `None`
-/// where that is not what the row measures.
-pub fn check_alone(row: &Row, file: &Path) -> Option<f64> {
-    if !matches!(row.task, Task::Check | Task::InMemory) {
-        return None;
-    }
-    let choice = SpecChoice::parse(row.spec).ok()?;
+/// The CPU seconds of the check of histories without reading: the median of some runs.
+pub fn check_alone(spec: &str, runs: &str, files: &str) -> Option<f64> {
+    let choice = SpecChoice::parse(spec).ok()?;
     let reader = ChosenReader { choice, failures: Failures::default() };
     let options = Options { threads: 1, detail: Detail::Plain, ..Options::default() };
-    let files = expand([file.display().to_string()]).ok()?;
+    let files = expand([files]).ok()?;
     let mut histories: Vec<History> =
         files.into_iter().map(|file| read(file).ok()).collect::<Option<_>>()?;
     let mut run = |_| {
@@ -125,7 +119,8 @@ pub fn check_alone(row: &Row, file: &Path) -> Option<f64> {
         }
         cpu_seconds() - start
     };
-    Some(median((0..row.runs).map(&mut run).collect()))
+    let runs: usize = runs.parse().ok()?;
+    Some(median((0..runs).map(&mut run).collect()))
 }
 
 /// The lines of the table.

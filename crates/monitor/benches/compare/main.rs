@@ -38,6 +38,10 @@ fn main() {
         ["instructions", "--bless"] => instructions::bless(&command),
         ["--page"] => page::write(&peers::table(&command, "", Lengths::All)),
         ["--page", "--short"] => page::write(&peers::table(&command, "", Lengths::Short)),
+        ["alone", spec, runs, files] => match library::check_alone(spec, runs, files) {
+            Some(seconds) => println!("{seconds}"),
+            None => std::process::exit(2),
+        },
         ["--short"] => _ = peers::table(&command, "", Lengths::Short),
         [wanted] => _ = peers::table(&command, wanted, Lengths::All),
         _ => _ = peers::table(&command, "", Lengths::All),

@@ -104,7 +104,12 @@ impl Times {
         let said = |name: &str, times: &[f64]| {
             let least = times.iter().copied().fold(f64::INFINITY, f64::min);
             let (rows, middle) = (times.len(), median(times.to_vec()));
-            format!("{name}: on {rows} rows at least {least:.1} times ours, median {middle:.1}")
+            match rows {
+                0 => format!("{name}: on no row"),
+                _ => format!(
+                    "{name}: on {rows} rows at least {least:.1} times ours, median {middle:.1}"
+                ),
+            }
         };
         let (process, check) = (&self.process, &self.check);
         format!("{}; {}", said("whole processes", process), said("checks alone", check))
@@ -179,9 +184,18 @@ fn measure(
     };
     let wall = |costs: &[Cost]| median(costs.iter().map(|cost| cost.wall).collect());
     let speedup = is_parallel.then(|| wall(&ours) / wall(&together));
-    let check = library::check_alone(row, file);
+    let check = check_alone(row, file);
     let ours = Result { check, speedup, ..Result::of(verdict.to_owned(), &ours) };
     (ours, theirs.iter().map(|costs| answers(costs)).collect())
+}
+
+/// The CPU seconds of the check without a process around it, where the row measures such a check.
+/// They are taken in another process: a child of a large one is counted as large.
+fn check_alone(row: &Row, file: &Path) -> Option<f64> {
+    let is_check = matches!(row.task, Task::Check | Task::InMemory);
+    let mut alone = Command::new(std::env::current_exe().ok().filter(|_| is_check)?);
+    alone.args(["alone", row.spec, &row.runs.to_string()]).arg(file);
+    run(&mut alone).ok()?.output.trim().parse().ok()
 }
 
 impl Result {
@@ -193,16 +207,19 @@ impl Result {
     }
 }
 
-/// What a peer answered in one run: a verdict and CPU seconds on one line.
-fn answer(cost: &Cost) -> Option<(&str, f64)> {
+/// What a peer answered in one run: a verdict and, if it can tell, CPU seconds on one line.
+fn answer(cost: &Cost) -> Option<(&str, Option<f64>)> {
     let mut words = cost.output.split_whitespace();
-    Some((words.next()?, words.next()?.parse().ok()?))
+    let verdict = words.next().filter(|word| VERDICTS.contains(word))?;
+    Some((verdict, words.next().and_then(|seconds| seconds.parse().ok())))
 }
+
+const VERDICTS: [&str; 3] = ["linearizable", "violation", "unknown"];
 
 /// What a peer answered in all its runs.
 fn answers(costs: &[Cost]) -> Option<Result> {
-    let parsed: Vec<(&str, f64)> = costs.iter().map(answer).collect::<Option<_>>()?;
+    let parsed: Vec<(&str, Option<f64>)> = costs.iter().map(answer).collect::<Option<_>>()?;
     let verdict = parsed.first()?.0.to_owned();
-    let check = median(parsed.iter().map(|answer| answer.1).collect());
-    Some(Result { check: Some(check), ..Result::of(verdict, costs) })
+    let seconds: Option<Vec<f64>> = parsed.iter().map(|answer| answer.1).collect();
+    Some(Result { check: seconds.map(median), ..Result::of(verdict, costs) })
 }
