@@ -5,8 +5,7 @@
     seriatim show treiber --words > treiber.steps
     python3 check_certificate.py treiber.steps treiber.cert
 
-It shares nothing with Seriatim: it was written from `docs/certificates.md`, which also describes
-both files. What it believes is that the steps are those of the program, and the roles those of the
+It shares no code with Seriatim; `docs/certificates.md` describes the proof rules and both files. What it believes is that the steps are those of the program, and the roles those of the
 methods. It exits with 0 if the certificate is accepted, 1 if it proves nothing, 2 if it cannot be
 read.
 
