@@ -6,8 +6,9 @@
 //! makes the stand-ins by itself, out of the program, and reads the certificate as one of that
 //! program whose hash it names ([`stand_ins`]).
 //!
-//! 1. `idle`: without the data that decides nothing.
-//! 2. `served`, `held`: besides, with locks in the place of words that are used as locks.
+//! 1. `idle`, `served`: without the data that decides nothing, and with locks in the place of ticket
+//!    locks.
+//! 2. `held`: besides, with locks in the place of words that are used as locks.
 //!
 //! Each file states what makes its stand-in one. None of them trusts anything but the steps. A
 //! stand-in must have every run of the program: it may do more, wait less or fail sooner, never do
@@ -22,10 +23,11 @@ use seriatim_lang::types::{Kind, Scalar, StructId};
 
 /// The programs that may stand for this one, the nearest first.
 pub fn stand_ins(steps: &Steps) -> Vec<Steps> {
-    let first = idle::without(steps);
-    let second = served::with_locks(&first).map(|served| idle::without(&served));
-    let third = held::with_locks(second.as_ref().unwrap_or(&first));
-    std::iter::once(first).chain(third.or(second)).collect()
+    let idle = idle::without(steps);
+    let served = served::with_locks(&idle).map(|served| idle::without(&served));
+    let first = served.unwrap_or(idle);
+    let second = held::with_locks(&first);
+    std::iter::once(first).chain(second).collect()
 }
 
 /// A slot: of a struct, or among the shared variables.

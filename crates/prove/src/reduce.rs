@@ -30,9 +30,9 @@ use seriatim_lang::types::StructId;
 /// Of which program a proof speaks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Reduction {
-    /// The program without the data that decides nothing.
+    /// The program without the data that decides nothing, and with locks for ticket locks.
     Sliced,
-    /// The same, with locks for what is used as a lock.
+    /// The same, with locks for all words that are used as one.
     Locked,
 }
 
@@ -43,13 +43,11 @@ impl Reduction {
     /// Rewrites the steps; says whether this is another program than that of the reduction before.
     pub fn apply(self, steps: &mut Steps) -> bool {
         slice::slice(steps);
+        // Counters that are a ticket lock are nothing else: tried as numbers, they have no end.
+        ticket::locks(steps);
         match self {
             Reduction::Sliced => true,
-            Reduction::Locked => {
-                let tickets = ticket::locks(steps);
-                let spins = spin::locks(steps);
-                tickets || spins
-            }
+            Reduction::Locked => spin::locks(steps),
         }
     }
 }

@@ -23,8 +23,8 @@ use seriatim_lang::steps::{BinOp, Ex, Instr, Op, Pc, Place, Reg, Root, Steps};
 use seriatim_lang::types::{Kind, Scalar};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Makes locks of all pairs of counters that are one; says whether there are any.
-pub fn locks(steps: &mut Steps) -> bool {
+/// Makes locks of all pairs of counters that are one.
+pub fn locks(steps: &mut Steps) {
     let count = steps.shared.len() as u32;
     let pairs = (0..count).flat_map(|next| (0..count).map(move |serving| (next, serving)));
     let mut found = false;
@@ -38,7 +38,6 @@ pub fn locks(steps: &mut Steps) -> bool {
         // Of what was drawn, nothing is left that decides anything.
         super::slice::slice(steps);
     }
-    found
 }
 
 /// What an instruction does for the lock.
