@@ -15,11 +15,22 @@ pub struct Usage {
     pub status: ExitStatus,
 }
 
+/// How often the size of a process is looked at.
+const LOOK: Duration = Duration::from_millis(1);
+
 /// Waits for a process and tells what it took. Its output should be read meanwhile.
+///
+/// The system counts the size of whoever started a process as a size of the process, so its own
+/// high-water mark is read for as long as it runs, where there is one.
 #[cfg(unix)]
 pub fn wait(child: Child) -> io::Result<Usage> {
     use std::os::unix::process::ExitStatusExt;
     let process = libc::pid_t::try_from(child.id()).map_err(io::Error::other)?;
+    let mut peak = None;
+    while is_running(process)? {
+        peak = high_water(process).max(peak);
+        std::thread::sleep(LOOK);
+    }
     let mut status = 0;
     // SAFETY: numbers may all be zero.
     let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
@@ -33,8 +44,30 @@ pub fn wait(child: Child) -> io::Result<Usage> {
     // Kilobytes on Linux, bytes on macOS.
     let unit = if cfg!(target_os = "macos") { 1 } else { 1024 };
     Ok(Usage {
-        peak: usage.ru_maxrss as u64 * unit,
+        peak: peak.unwrap_or(usage.ru_maxrss as u64 * unit),
         cpu: time(usage.ru_utime) + time(usage.ru_stime),
         status: ExitStatus::from_raw(status),
     })
+}
+
+/// Whether a child has not ended yet; it is not waited for.
+#[cfg(unix)]
+fn is_running(process: libc::pid_t) -> io::Result<bool> {
+    // SAFETY: numbers may all be zero.
+    let mut ended: libc::siginfo_t = unsafe { std::mem::zeroed() };
+    let how = libc::WEXITED | libc::WNOHANG | libc::WNOWAIT;
+    // SAFETY: the pointer is to a valid place for the answer.
+    match unsafe { libc::waitid(libc::P_PID, process as libc::id_t, &mut ended, how) } {
+        // SAFETY: `waitid` has filled it in, or left its zeros.
+        0 => Ok(unsafe { ended.si_pid() } == 0),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
+
+/// The largest resident size of a process so far, in bytes; `None` where the system does not tell.
+#[cfg(unix)]
+fn high_water(process: libc::pid_t) -> Option<u64> {
+    let status = std::fs::read_to_string(format!("/proc/{process}/status")).ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    Some(line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()? * 1024)
 }

@@ -73,7 +73,9 @@ fn options(command: &str) -> BTreeSet<String> {
     let help = seriatim(&[command, "--help"]).exits(0).out;
     let words = help.lines().filter(|line| line.trim_start().starts_with('-'));
     let options = words.flat_map(str::split_whitespace).filter(|word| word.starts_with("--"));
-    options.filter(|&option| option != "--help").map(str::to_owned).collect()
+    // `--progress[=<GUARANTEE>]` is the option `--progress`.
+    let names = options.filter_map(|option| option.split(['[', '=']).next());
+    names.filter(|&option| option != "--help").map(str::to_owned).collect()
 }
 
 #[test]

@@ -161,7 +161,9 @@ fn orderings_that_no_time_was_left_for_are_unknown() {
 
 #[test]
 fn what_stops_a_conversion_is_said_beside_what_it_writes() {
-    let stopped = seriatim(&["convert", &example("queue.jsonl"), "--memory", "1"]).exits(3);
+    let made = seriatim(&["gen", "queue", "-n", "20000"]).exits(0);
+    let queue = file(&folder("converted"), "queue.jsonl", made.out);
+    let stopped = seriatim(&["convert", &queue, "--memory", "1"]).exits(3);
     assert!(stopped.out.is_empty() && !stopped.err.contains("--spec"), "{stopped:?}");
     stopped.complains("queue.jsonl: unknown; the memory limit was reached");
 }
