@@ -8,13 +8,13 @@
 //! *moments*: what the content has been since the call. Whole numbers have no bounds here; that a
 //! word may overflow is not looked at.
 //!
-//! Others notice of a step the variables with few values before it and what was written; a variable
-//! without bounds gets a number of which nothing is known. This is collected from the steps. It
+//! Others notice of a step the variables that are known exactly before it and what was written; a
+//! variable without bounds gets a number of which nothing is known. This is collected from the steps. It
 //! would be unsound to keep a moment from before the call, to justify a result by a moment at which
 //! the operation would have changed something, or to leave out a view in which a step may happen.
 
 use crate::execute::{Execution, Objection};
-use crate::number::{Numbers, is_unbounded};
+use crate::number::{Numbers, equal, is_unbounded};
 use crate::number_spec::{Becomes, NumberCall, NumberSpec};
 use crate::scalar::Scalar;
 use crate::sort::Told;
@@ -23,7 +23,7 @@ use crate::state::{Operation, State};
 /// What others notice of a step.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Update {
-    /// The variables before it; nothing is said of those without bounds.
+    /// The variables before it; nothing is said of those without bounds that are not known exactly.
     before: Vec<Told>,
     /// What was written, if anything.
     written: Vec<Option<Written>>,
@@ -83,7 +83,9 @@ impl Execution<'_> {
         let (mut before, mut written) = (Vec::new(), Vec::new());
         for (variable, (was, is)) in variables {
             let unbounded = is_unbounded(self.object.steps.shared[variable].kind.scalar);
-            before.push(if unbounded { Told::NOTHING } else { Told::by_actor(*was) });
+            // Of a number that is not known exactly, others can make nothing.
+            let exact = !unbounded || matches!(was, Scalar::Int(_));
+            before.push(if exact { Told::by_actor(*was) } else { Told::NOTHING });
             written.push(match (was != is, unbounded) {
                 (false, _) => None,
                 (true, true) => Some(Written::AnyNumber),
@@ -133,8 +135,14 @@ pub fn may_return(
 impl Update {
     /// The state of another thread after the step, if the step can happen there.
     pub fn apply(&self, view: &State) -> Option<State> {
+        let facts = &view.numbers.facts;
+        // What the view knows of a number may exclude what the acting thread saw there.
+        let excluded = |told: &Told, mine: Scalar| match told.shown() {
+            known @ Scalar::Int(_) => equal(mine, known, facts) == Some(false),
+            _ => false,
+        };
         let mut before = self.before.iter().zip(&view.graph.shared);
-        if !before.all(|(told, mine)| told.may_be(*mine)) {
+        if !before.all(|(told, mine)| told.may_be(*mine) && !excluded(told, *mine)) {
             return None;
         }
         let mut state = view.clone();

@@ -6,6 +6,9 @@
 //! it is with a number that may leave the bounds which the specification states for a variable, a
 //! parameter or a result. It would be unsound to give an outcome that the body has not for all
 //! numbers that fulfil the facts.
+//!
+//! Where numbers stand for values (`crate::reduce`), null is 0. What is no value is never null then,
+//! and what must not be null must surely not be 0.
 
 use crate::number::{Fact, equal, less, sum};
 use crate::scalar::Scalar;
@@ -26,6 +29,8 @@ pub struct NumberSpec {
     methods: Vec<usize>,
     /// The content at the start.
     pub initial: Scalar,
+    /// Whether numbers stand for values.
+    values: bool,
 }
 
 /// The content after a method, and its result; null if it has none.
@@ -43,8 +48,23 @@ pub struct NumberCall<'c> {
 impl NumberSpec {
     /// The specification of a program, or why it is not that of a number.
     pub fn of(program: &Program) -> Result<NumberSpec, String> {
+        NumberSpec::with(program, false)
+    }
+
+    /// The specification of a program in which numbers stand for values, or why it is not that of
+    /// one value.
+    pub fn of_values(program: &Program) -> Result<NumberSpec, String> {
+        NumberSpec::with(program, true)
+    }
+
+    fn with(program: &Program, values: bool) -> Result<NumberSpec, String> {
         let info = program.spec.clone().ok_or("it names no specification")?;
-        let is_scalar = |ty: &Type| matches!(ty, Type::Int(..) | Type::Bool | Type::Enum(_));
+        let is_scalar = |ty: &Type| match ty {
+            Type::Int(..) | Type::Bool | Type::Enum(_) => true,
+            Type::Value => values,
+            Type::Opt(inside) => values && **inside == Type::Value,
+            _ => false,
+        };
         let [var] = &info.vars[..] else {
             return Err("the state of its specification is not one number".to_owned());
         };
@@ -55,6 +75,7 @@ impl NumberSpec {
             }
             Ok([Datum::Bool(b)]) => truth(*b),
             Ok([Datum::Variant(v)]) => Scalar::Int(*v as i32),
+            Ok([Datum::Null]) if values => Scalar::Int(0),
             _ => return Err("its specification has no beginning".to_owned()),
         };
         let mut methods = Vec::new();
@@ -67,7 +88,7 @@ impl NumberSpec {
             }
             methods.push(known);
         }
-        Ok(NumberSpec { info, methods, initial })
+        Ok(NumberSpec { info, methods, initial, values })
     }
 
     /// What a method makes of a content; none if it waits, or if that is not known.
@@ -98,8 +119,8 @@ impl NumberSpec {
     ) -> (Option<Becomes>, bool) {
         let Some(place) = self.methods.get(call.method) else { return (None, false) };
         let method = &self.info.methods[*place];
-        let mut run =
-            Run { info: &self.info, method, facts, content, locals: vec![], waits: false };
+        let (info, values) = (&self.info, self.values);
+        let mut run = Run { info, method, facts, content, locals: vec![], waits: false, values };
         let outcome = run.call(call.arguments);
         (outcome.map(|result| (run.content, result)), run.waits)
     }
@@ -112,6 +133,7 @@ struct Run<'s> {
     content: Scalar,
     locals: Vec<(LocalId, Scalar)>,
     waits: bool,
+    values: bool,
 }
 
 fn truth(holds: bool) -> Scalar {
@@ -131,15 +153,25 @@ impl Run<'_> {
     /// within them, since everything that was put there was.
     fn coerced(&self, value: &Expr, wanted: &Type) -> Option<Scalar> {
         let scalar = self.scalar(value)?;
-        match self.info.facts.type_of(value).fits(wanted) {
-            Fit::Always => Some(scalar),
+        match (self.info.facts.type_of(value).fits(wanted), wanted) {
+            (Fit::Always, Type::Opt(inside)) => (**inside == Type::Value).then_some(scalar),
+            (Fit::Always, _) => Some(scalar),
             _ => self.bounded(scalar, wanted),
         }
     }
 
     /// A scalar that surely lies in the bounds stated for its type, if any are.
     fn bounded(&self, scalar: Scalar, ty: &Type) -> Option<Scalar> {
-        let Type::Int(range) = ty else { return Some(scalar) };
+        let range = match ty {
+            Type::Int(range) => range,
+            // Null is 0, for values only.
+            Type::Opt(inside) => return (**inside == Type::Value).then_some(scalar),
+            Type::Value => {
+                let present = equal(scalar, Scalar::Int(0), self.facts) == Some(false);
+                return present.then_some(scalar);
+            }
+            _ => return Some(scalar),
+        };
         let inside = |range: &Range| {
             less(scalar, Scalar::Int(range.low), self.facts) == Some(false)
                 && less(Scalar::Int(range.high), scalar, self.facts) == Some(false)
@@ -213,6 +245,7 @@ impl Run<'_> {
         Some(match &expr.kind {
             ExprKind::Int(n) => Scalar::Int(i32::try_from(*n).ok()?),
             ExprKind::Bool(b) => truth(*b),
+            ExprKind::Null if self.values => Scalar::Int(0),
             ExprKind::Name(_) => match self.info.facts.meaning(expr.id)? {
                 Meaning::Local(local) => {
                     self.locals.iter().rev().find(|(known, _)| *known == local)?.1

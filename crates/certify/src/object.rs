@@ -16,7 +16,7 @@ use crate::list_spec::{self, OnKey};
 use crate::meaning::Meaning;
 use crate::number::is_unbounded;
 use crate::number_spec::NumberSpec;
-use crate::reduce::stand_ins;
+use crate::reduce::{StandIn, stand_ins};
 use crate::scalar::Scalar;
 use seriatim_lang::steps::{Instr, Orders, Place, Root, Steps};
 use seriatim_lang::types::{Kind, Scalar as ScalarType, StructId};
@@ -146,7 +146,7 @@ impl Object {
         match (lowered(THREADS), lowered(THREADS + 1)) {
             (Ok(steps), Ok(more)) => {
                 let pairs = stand_ins(&steps).into_iter().zip(stand_ins(&more));
-                pairs.map(|(steps, more)| Object::with_steps(program, steps, &more)).collect()
+                pairs.map(|(one, more)| Object::with_steps(program, one, &more.steps)).collect()
             }
             (Err(why), _) | (_, Err(why)) => vec![Err(why)],
         }
@@ -167,10 +167,12 @@ impl Object {
         }
     }
 
-    fn with_steps(program: &Program, steps: Steps, more: &Steps) -> Result<Object, String> {
+    fn with_steps(program: &Program, one: StandIn, more: &Steps) -> Result<Object, String> {
+        let StandIn { steps, numbers_for_values } = one;
         program.spec.as_ref().ok_or("it names no specification")?;
         let on_cell = |spec| (spec, vec![Role::OnCell; program.methods.len()]);
         let (spec, roles) = match list_spec::of(program) {
+            _ if numbers_for_values => on_cell(Spec::Number),
             Some(found) => found,
             None if NumberSpec::of(program).is_ok() => on_cell(Spec::Number),
             None => on_cell(Spec::Cell),
@@ -195,6 +197,7 @@ impl Object {
             return Err("its methods are not those of its steps".to_owned());
         }
         let number_spec = match spec {
+            Spec::Number if numbers_for_values => Some(NumberSpec::of_values(program)?),
             Spec::Number => Some(NumberSpec::of(program)?),
             _ => None,
         };

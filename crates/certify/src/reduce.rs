@@ -9,25 +9,42 @@
 //! 1. `idle`, `served`: without the data that decides nothing, and with locks in the place of ticket
 //!    locks.
 //! 2. `held`: besides, with locks in the place of words that are used as locks.
+//! 3. `boxed`, `valued`: besides, with what immutable records hold in the place of references to
+//!    them, and with whole numbers in the place of values.
 //!
 //! Each file states what makes its stand-in one. None of them trusts anything but the steps. A
 //! stand-in must have every run of the program: it may do more, wait less or fail sooner, never do
 //! less. Where a condition of a file does not hold, its step is left out.
 
+mod boxed;
 mod held;
 mod idle;
 mod served;
+mod valued;
 
 use seriatim_lang::steps::{Ex, Instr, Op, Pc, Place, Root, Slot, Steps};
 use seriatim_lang::types::{Kind, Scalar, StructId};
 
+/// What stands for a program.
+pub struct StandIn {
+    /// Its steps.
+    pub steps: Steps,
+    /// Whether values are numbers in it: so they must be in the specification.
+    pub numbers_for_values: bool,
+}
+
 /// The programs that may stand for this one, the nearest first.
-pub fn stand_ins(steps: &Steps) -> Vec<Steps> {
+pub fn stand_ins(steps: &Steps) -> Vec<StandIn> {
     let idle = idle::without(steps);
     let served = served::with_locks(&idle).map(|served| idle::without(&served));
     let first = served.unwrap_or(idle);
-    let second = held::with_locks(&first);
-    std::iter::once(first).chain(second).collect()
+    let locked = held::with_locks(&first);
+    let nearest = locked.as_ref().unwrap_or(&first);
+    let contents = boxed::with_contents(nearest);
+    let numbers = valued::with_numbers(contents.as_ref().unwrap_or(nearest)).or(contents);
+    let plain = std::iter::once(first).chain(locked);
+    let plain = plain.map(|steps| StandIn { steps, numbers_for_values: false });
+    plain.chain(numbers.map(|steps| StandIn { steps, numbers_for_values: true })).collect()
 }
 
 /// A slot: of a struct, or among the shared variables.
@@ -123,8 +140,11 @@ impl Rewriting {
 
     /// Writes other instructions in the place of one; their targets are positions of a rewriting.
     fn put(&mut self, old: usize, ops: Vec<Op>) {
-        let like = Instr { fused: false, pauses: false, ..self.blocks[old][0].clone() };
-        self.blocks[old] = ops.into_iter().map(|op| Instr { op, ..like.clone() }).collect();
+        let like = Instr { fused: false, ..self.blocks[old][0].clone() };
+        // A thread that rests before a condition of its own still does.
+        let rests = |op: &Op| matches!(op, Op::Assume(_) | Op::Any { .. } | Op::Choose(_));
+        let instr = |op: Op| Instr { pauses: like.pauses && rests(&op), op, ..like.clone() };
+        self.blocks[old] = ops.into_iter().map(instr).collect();
     }
 
     fn finish(self, steps: &mut Steps) {
@@ -140,6 +160,65 @@ impl Rewriting {
         let entries = methods.chain(threads).chain([&mut steps.init, &mut steps.thread_init]);
         entries.for_each(|pc| *pc = moved(at_block(pc.0 as usize, 0)));
     }
+}
+
+/// Calls `change` on every expression of an instruction, and on their parts first.
+fn rewrite_all(op: &mut Op, change: &dyn Fn(&mut Ex)) {
+    if let Some(place) = op.place_mut() {
+        if let Root::Node(node, _) = &mut place.root {
+            rewrite(node, change);
+        }
+        place.dims.iter_mut().for_each(|dim| rewrite(&mut dim.index, change));
+    }
+    match op {
+        Op::Set { value: all, .. }
+        | Op::SetAt { value: all, .. }
+        | Op::Store { value: all, .. }
+        | Op::Swap { value: all, .. }
+        | Op::StoreConditional { value: all, .. }
+        | Op::New { fields: all, .. }
+        | Op::Return(all)
+        | Op::Invoke { args: all, .. } => all.iter_mut().for_each(|ex| rewrite(ex, change)),
+        Op::Cas { old, new, .. } => old.iter_mut().chain(new).for_each(|ex| rewrite(ex, change)),
+        Op::FetchAdd { amount: ex, .. }
+        | Op::Free(ex)
+        | Op::Branch { cond: ex, .. }
+        | Op::Assume(ex)
+        | Op::Assert(ex)
+        | Op::Check { value: ex, .. } => rewrite(ex, change),
+        Op::Load { .. }
+        | Op::Lock(_)
+        | Op::Unlock(_)
+        | Op::Fence
+        | Op::Atomic
+        | Op::Jump(_)
+        | Op::Choose(_)
+        | Op::Any { .. }
+        | Op::Lin { .. }
+        | Op::End => {}
+    }
+}
+
+fn rewrite(ex: &mut Ex, change: &dyn Fn(&mut Ex)) {
+    match ex {
+        Ex::Not(a) | Ex::Neg(a) => rewrite(a, change),
+        Ex::Bin(_, a, b) => [a, b].into_iter().for_each(|ex| rewrite(ex, change)),
+        Ex::If(a, b, c) => [a, b, c].into_iter().for_each(|ex| rewrite(ex, change)),
+        Ex::Const(_) | Ex::Reg(_) | Ex::SelfTid | Ex::At { .. } => {}
+    }
+    change(ex);
+}
+
+/// All slots but those of structs, and all kinds of parameters and results.
+fn kinds_mut(steps: &mut Steps) -> Vec<&mut Kind> {
+    let mut all: Vec<&mut Kind> = Vec::new();
+    for method in &mut steps.methods {
+        all.extend(method.params.iter_mut().chain(&mut method.result));
+        all.extend(method.regs.iter_mut().map(|slot| &mut slot.kind));
+    }
+    let others = steps.shared.iter_mut().chain(&mut steps.init_regs).chain(&mut steps.persistent);
+    all.extend(others.map(|slot| &mut slot.kind));
+    all
 }
 
 /// Where an instruction can go on, apart from the next one.

@@ -17,8 +17,8 @@
 //! What others see: the shared variables that the acting thread knows exactly and locks before the
 //! step, and what was written. A variable that is written with a number that has a base only gets a
 //! new unknown number in their views, so nothing is claimed about how it relates to what they have
-//! read. Variables without bounds are never compared; one with bounds may have a base, too, if it
-//! holds a large number ([`crate::number`]).
+//! read. A number that the acting thread knows exactly may be one that another view excludes: then
+//! the step does not take place there.
 //!
 //! It would be unsound to keep a moment before the call, to justify a result by a moment at which
 //! the operation would also change the content, to keep the relation of a register to a variable
@@ -52,8 +52,7 @@ pub enum Written {
 pub struct Update {
     /// The step.
     pub pc: Pc,
-    /// The variables before it; [`Val::Dead`] for those without bounds and for those that are not
-    /// known exactly.
+    /// The variables before it; [`Val::Dead`] for those that are not known exactly.
     pub before: Vec<Val>,
     /// What was written.
     pub written: Vec<Written>,
@@ -146,7 +145,10 @@ pub fn forget(run: &mut Run) -> Ran<()> {
 pub fn update(model: &Model, pc: Pc, before: &View, after: &View) -> Option<Update> {
     let unbounded = |g: usize| is_unbounded(model.steps.shared[g].kind.scalar);
     let based = |view: &View, g: usize| unbounded(g) || view.globals[g].base().is_some();
-    let known = |g: usize| if based(before, g) { Val::Dead } else { before.globals[g] };
+    let known = |g: usize| match before.globals[g].base() {
+        Some(_) => Val::Dead,
+        None => before.globals[g],
+    };
     let written = |global: usize| {
         let (old, new) = (before.globals[global], after.globals[global]);
         match (old == new, based(after, global)) {
@@ -166,8 +168,13 @@ impl Update {
     /// place if both threads may see the same variables; what it writes is what the acting thread
     /// wrote, or some number.
     pub fn applied(&self, view: &View) -> Option<View> {
-        let mut pairs = self.before.iter().zip(&view.globals);
-        if !pairs.all(|(acting, mine)| mine.base().is_some() || scalars_agree(*acting, *mine)) {
+        let facts = &view.numbers.facts;
+        let may_be = |acting: Val, mine: Val| match (acting, mine) {
+            (Val::Dead, _) => true,
+            (acting, Val::Num(..)) => compare(mine, acting.plain(), facts).equal != Some(false),
+            _ => scalars_agree(acting, mine),
+        };
+        if !self.before.iter().zip(&view.globals).all(|(acting, mine)| may_be(*acting, *mine)) {
             return None;
         }
         let mut after = view.clone();

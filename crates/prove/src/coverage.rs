@@ -19,9 +19,9 @@ use seriatim_lang::choices::Choices;
 use seriatim_lang::machine::{Bounds, Machine, Seen, State, Stop};
 use seriatim_lang::spec::{Datum, Spec};
 use seriatim_lang::steps::{NULL, Reg};
-use seriatim_lang::types::{Scalar, StructId};
+use seriatim_lang::types::{Kind, Scalar, StructId};
 
-const LIBRARY: [&str; 39] = [
+const LIBRARY: [&str; 45] = [
     "treiber",
     "coarse_stack",
     "coarse_queue",
@@ -61,6 +61,12 @@ const LIBRARY: [&str; 39] = [
     "ticket_stack",
     "ticket_queue",
     "ticket_set",
+    "swap_register",
+    "once_cell",
+    "consensus",
+    "boxed_register",
+    "boxed_counter",
+    "lazy_value",
 ];
 
 /// Those whose invariants take their time.
@@ -100,6 +106,8 @@ struct Walk<'a> {
     model: &'a Model,
     machine: &'a Machine,
     spec: &'a Spec,
+    /// Whether numbers stand for the values of the specification.
+    valued: bool,
     abstraction: Abstraction,
     tracked: i32,
     state: State,
@@ -257,8 +265,14 @@ impl Walk<'_> {
     /// What a step of `thread` did to a number: the specification says what it must return.
     fn number_effect(&mut self, thread: usize, from: &State) {
         let root = self.abstraction.root;
+        let valued = self.valued;
+        let datum_of = |kind: Kind, word: i32| match (kind.scalar, word) {
+            (Scalar::Int(_), 0) if valued => Datum::Null,
+            (Scalar::Int(_), word) if valued => Datum::Value(word),
+            _ => Datum::from_scalar(kind, word),
+        };
         let kind = self.model.steps.shared[root].kind;
-        let datum = |word: i32| Datum::from_scalar(kind, word);
+        let datum = |word: i32| datum_of(kind, word);
         let (old, new) = (from.words[root], self.state.words[root]);
         if old == new {
             return;
@@ -266,7 +280,7 @@ impl Walk<'_> {
         let running = self.running[thread].as_mut().expect("it is running");
         let method = &self.model.steps.methods[running.method as usize];
         let args = method.params.iter().zip(&running.args);
-        let args: Vec<Datum> = args.map(|(kind, word)| Datum::from_scalar(*kind, *word)).collect();
+        let args: Vec<Datum> = args.map(|(kind, word)| datum_of(*kind, *word)).collect();
         let number = self.spec.method(&method.name).expect("specified");
         let outcomes = self.spec.outcomes(&vec![datum(old)], number, &args).expect("it runs");
         let [(after, result)] = outcomes.as_slice() else { panic!("one outcome") };
@@ -276,7 +290,8 @@ impl Walk<'_> {
         result.scalars(&mut words);
         running.ghost.done = true;
         running.numbers.moments.clear();
-        running.numbers.answer = Some(words.first().map_or(Val::Null, |n| Val::Int(*n)));
+        let number = |n: &i32| Val::Int(if *n == NULL { 0 } else { *n });
+        running.numbers.answer = Some(words.first().map_or(Val::Null, number));
     }
 
     /// Two operations that met: the step changed another thread's element of an array.
@@ -591,6 +606,7 @@ fn compare(
             model,
             machine,
             spec,
+            valued: matches!(spec.initial().as_deref(), Ok([Datum::Null])),
             abstraction: invariant.1,
             tracked: random.below(3) as i32,
             state: model.initial.clone(),

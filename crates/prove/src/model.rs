@@ -160,7 +160,15 @@ impl Model {
         threads: u32,
     ) -> Result<Option<Model>, String> {
         seriatim_lang::sequential::required(program, "the prover").map_err(|d| d.message)?;
-        let (kind, roles) = kind(program)?;
+        let number = match reduction {
+            Reduction::Valued => NumberSpec::of_values(program),
+            Reduction::Sliced | Reduction::Locked => NumberSpec::of(program),
+        };
+        let (kind, roles) = match (reduction, &number) {
+            (Reduction::Valued, Err(why)) => return Err(why.clone()),
+            (Reduction::Valued, Ok(_)) => numerical(program),
+            _ => kind(program)?,
+        };
         let mut steps = lower(program, threads, None).map_err(|d| d.message.clone())?;
         if !reduction.apply(&mut steps) {
             return Ok(None);
@@ -173,7 +181,7 @@ impl Model {
             Kind::Number => Tracking::Number,
         };
         let cell = if kind == Kind::Cell { Some(CellSpec::of(program)?) } else { None };
-        let number = if kind == Kind::Number { Some(NumberSpec::of(program)?) } else { None };
+        let number = if kind == Kind::Number { Some(number?) } else { None };
         let (list, fields) = fields(&steps, tracking)?;
         let arrays = arrays(&steps)?;
         check_records(&steps, tracking, list)?;
@@ -282,6 +290,10 @@ impl Model {
     }
 }
 
+fn numerical(program: &Program) -> (Kind, Vec<Role>) {
+    (Kind::Number, vec![Role::Number; program.methods.len()])
+}
+
 /// The kind of the specification; with the roles of methods of a list or a number.
 fn kind(program: &Program) -> Result<(Kind, Vec<Role>), String> {
     let spec = program.spec.as_ref().ok_or("it names no specification")?;
@@ -290,7 +302,7 @@ fn kind(program: &Program) -> Result<(Kind, Vec<Role>), String> {
         Err(why) => why,
     };
     if NumberSpec::of(program).is_ok() {
-        return Ok((Kind::Number, vec![Role::Number; program.methods.len()]));
+        return Ok(numerical(program));
     }
     match CellSpec::of(program) {
         Ok(_) => Ok((Kind::Cell, vec![])),

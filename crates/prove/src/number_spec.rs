@@ -6,6 +6,9 @@
 //! decide gives no answer, and then nothing is justified by it. Understood are assignments, local
 //! variables, conditions, `assume`, `return` and arithmetic. What is not understood gives no answer
 //! either. It would be unsound to answer where the body does something else.
+//!
+//! Where values are taken for numbers ([`crate::reduce`]), null is the number 0 here as well, and
+//! a value that must not be null must surely not be 0.
 
 use crate::difference::{Fact, compare};
 use crate::number::combine;
@@ -38,13 +41,36 @@ pub struct NumberSpec {
     methods: Vec<usize>,
     /// The content at the start.
     pub initial: i32,
+    /// Whether values are numbers.
+    values: bool,
 }
+
+/// The number that stands for null, where values are numbers.
+const NO_VALUE: Val = Val::Int(0);
 
 impl NumberSpec {
     /// The specification of a program, or why it is not of this sort.
     pub fn of(program: &Program) -> Result<NumberSpec, String> {
+        let number = |ty: &Type| matches!(ty, Type::Int(..) | Type::Bool | Type::Enum(_));
+        NumberSpec::over(program, &number, false)
+    }
+
+    /// The same, with values as numbers.
+    pub fn of_values(program: &Program) -> Result<NumberSpec, String> {
+        let number = |ty: &Type| match ty {
+            Type::Opt(inner) => **inner == Type::Value,
+            ty => matches!(ty, Type::Int(..) | Type::Bool | Type::Enum(_) | Type::Value),
+        };
+        NumberSpec::over(program, &number, true)
+    }
+
+    /// The specification over types that are taken for numbers.
+    fn over(
+        program: &Program,
+        scalar: &dyn Fn(&Type) -> bool,
+        values: bool,
+    ) -> Result<NumberSpec, String> {
         let info = program.spec.clone().ok_or("it names no specification")?;
-        let scalar = |ty: &Type| matches!(ty, Type::Int(..) | Type::Bool | Type::Enum(_));
         let [var] = info.vars.as_slice() else {
             return Err("its state is more than one number".to_string());
         };
@@ -58,6 +84,7 @@ impl NumberSpec {
             }
             Ok([Datum::Bool(b)]) => i32::from(*b),
             Ok([Datum::Variant(v)]) => *v as i32,
+            Ok([Datum::Null]) => 0,
             _ => return Err("its specification fails".to_string()),
         };
         let find = |name: &str| {
@@ -67,7 +94,7 @@ impl NumberSpec {
             found.ok_or_else(|| format!("the method `{name}` has no known meaning"))
         };
         let methods = program.methods.iter().map(|m| find(&m.name)).collect::<Result<_, _>>()?;
-        Ok(NumberSpec { info, methods, initial })
+        Ok(NumberSpec { info, methods, initial, values })
     }
 
     /// What a method of the object makes of a content.
@@ -75,7 +102,8 @@ impl NumberSpec {
         let Some(info) = self.methods.get(method).map(|m| &self.info.methods[*m]) else {
             return Told::Unclear;
         };
-        let mut walk = Walk { spec: &self.info, method: info, facts, content, locals: vec![] };
+        let (spec, values) = (&self.info, self.values);
+        let mut walk = Walk { spec, method: info, facts, content, locals: vec![], values };
         match walk.call(args) {
             Ok(result) => Told::Becomes(walk.content, result),
             Err(Stop::Waits) => Told::Waits,
@@ -96,6 +124,7 @@ struct Walk<'s> {
     facts: &'s [Fact],
     content: Val,
     locals: Vec<(LocalId, Val)>,
+    values: bool,
 }
 
 fn truth(holds: bool) -> Val {
@@ -114,8 +143,9 @@ impl Walk<'_> {
     /// is within them.
     fn coerced(&mut self, value: &Expr, wanted: &Type) -> Result<Val, Stop> {
         let found = self.value(value)?;
-        match self.spec.facts.type_of(value).fits(wanted) {
-            Fit::Always => Ok(found),
+        match (self.spec.facts.type_of(value).fits(wanted), wanted) {
+            (Fit::Always, Type::Opt(_)) => self.bounded(found, wanted),
+            (Fit::Always, _) => Ok(found),
             _ => self.bounded(found, wanted),
         }
     }
@@ -123,7 +153,15 @@ impl Walk<'_> {
     /// A value that is surely within the bounds stated for its type. One that may leave them has no
     /// known outcome: the specification itself would be wrong there.
     fn bounded(&self, value: Val, ty: &Type) -> Result<Val, Stop> {
-        let Type::Int(range) = ty else { return Ok(value) };
+        let range = match ty {
+            Type::Int(range) => range,
+            // Null is 0 among values only.
+            Type::Opt(inner) if **inner != Type::Value => return Err(Stop::Unclear),
+            Type::Value if compare(value, NO_VALUE, self.facts).equal != Some(false) => {
+                return Err(Stop::Unclear);
+            }
+            _ => return Ok(value),
+        };
         let inside = || {
             compare(value, Val::Int(range.low), self.facts).less == Some(false)
                 && compare(Val::Int(range.high), value, self.facts).less == Some(false)
@@ -198,6 +236,7 @@ impl Walk<'_> {
         Ok(match &expr.kind {
             ExprKind::Int(n) => Val::Int(i32::try_from(*n).map_err(|_| Stop::Unclear)?),
             ExprKind::Bool(b) => truth(*b),
+            ExprKind::Null if self.values => NO_VALUE,
             ExprKind::Name(_) => match self.spec.facts.meaning(expr.id) {
                 Some(Meaning::Local(local)) => {
                     let latest = self.locals.iter().rev().find(|l| l.0 == local);

@@ -8,7 +8,9 @@
 //!
 //! - [`slice`]: data that decides nothing is left out (statistics, time stamps, names of makers);
 //! - [`ticket`]: two counters that are a ticket lock become a lock;
-//! - [`spin`]: a word that is taken and given back becomes a lock, in a variable or in a node.
+//! - [`spin`]: a word that is taken and given back becomes a lock, in a variable or in a node;
+//! - [`contents`]: a reference to an immutable record becomes what the record holds;
+//! - [`values`]: values become whole numbers, so that the content of an object may be one.
 //!
 //! The proof of `Q` contains what `P` owes to its locks: only the holder releases. Each file says
 //! what its rewriting keeps and what would make it unsound. A rewriting works on the steps, keeps
@@ -17,9 +19,11 @@
 //! The checker of certificates has rewritings of its own (its file `reduce.rs`); a certificate is
 //! read as one of the program that it makes out of the same source, or not at all.
 
+mod contents;
 mod slice;
 mod spin;
 mod ticket;
+mod values;
 
 #[cfg(test)]
 mod inclusion;
@@ -34,21 +38,29 @@ pub enum Reduction {
     Sliced,
     /// The same, with locks for all words that are used as one.
     Locked,
+    /// The same, with numbers for values and for records that hold one.
+    Valued,
 }
 
 impl Reduction {
     /// All of them, in the order in which they are tried.
-    pub const ALL: [Reduction; 2] = [Reduction::Sliced, Reduction::Locked];
+    pub const ALL: [Reduction; 3] = [Reduction::Sliced, Reduction::Locked, Reduction::Valued];
 
     /// Rewrites the steps; says whether this is another program than that of the reduction before.
     pub fn apply(self, steps: &mut Steps) -> bool {
         slice::slice(steps);
         // Counters that are a ticket lock are nothing else: tried as numbers, they have no end.
         ticket::locks(steps);
-        match self {
-            Reduction::Sliced => true,
-            Reduction::Locked => spin::locks(steps),
+        if self == Reduction::Sliced {
+            return true;
         }
+        let spins = spin::locks(steps);
+        if self == Reduction::Locked {
+            return spins;
+        }
+        let records = contents::unboxed(steps);
+        let values = values::numbered(steps);
+        records || values
     }
 }
 
@@ -109,7 +121,9 @@ fn replace(steps: &mut Steps, instead: impl Fn(Pc, &Instr) -> Option<Vec<Op>>) {
                 Some(number) => Pc(INNER + begin + number),
                 None => to,
             });
-            code.push(Instr { op, fused: false, pauses: false, ..instr.clone() });
+            let decides = matches!(op, Op::Assume(_) | Op::Any { .. } | Op::Choose(_));
+            let pauses = instr.pauses && decides;
+            code.push(Instr { op, fused: false, pauses, ..instr.clone() });
         }
     }
     begins.push(code.len() as u32);

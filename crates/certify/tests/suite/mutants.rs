@@ -10,7 +10,7 @@ use seriatim_certify::{Object, Refusal, certify};
 use seriatim_lang::check;
 use seriatim_prove::{Options, Outcome, prove};
 
-const SHORT: [&str; 10] = [
+const SHORT: [&str; 12] = [
     "treiber",
     "coarse_queue",
     "two_lock_queue",
@@ -21,6 +21,8 @@ const SHORT: [&str; 10] = [
     "owner_stack",
     "ticket_counter",
     "ticket_stack",
+    "once_cell",
+    "boxed_register",
 ];
 const LONG: [&str; 14] = [
     "michael_scott",

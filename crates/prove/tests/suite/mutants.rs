@@ -7,7 +7,7 @@ use seriatim_lang::check;
 use seriatim_prove::{Options, Outcome, prove};
 
 /// Algorithms, and how many views their mutants may need in the short run.
-const ALGORITHMS: [(&str, usize); 39] = [
+const ALGORITHMS: [(&str, usize); 45] = [
     ("treiber", 2_500),
     ("two_lock_queue", 2_500),
     ("michael_scott", 2_500),
@@ -47,6 +47,12 @@ const ALGORITHMS: [(&str, usize); 39] = [
     ("ticket_stack", 2_500),
     ("ticket_queue", 2_500),
     ("ticket_set", 0),
+    ("swap_register", 2_000),
+    ("once_cell", 2_000),
+    ("consensus", 2_000),
+    ("boxed_register", 2_000),
+    ("boxed_counter", 2_000),
+    ("lazy_value", 2_000),
 ];
 
 #[test]
