@@ -17,8 +17,9 @@ use crate::view::{ARGS, Busy, Ghost, Numbers, View, Window};
 use seriatim_lang::check;
 use seriatim_lang::choices::Choices;
 use seriatim_lang::machine::{Bounds, Machine, Seen, State, Stop};
+use seriatim_lang::range::Range;
 use seriatim_lang::spec::{Datum, Spec};
-use seriatim_lang::steps::{NULL, Reg};
+use seriatim_lang::steps::{NULL, Op, Reg};
 use seriatim_lang::types::{Kind, Scalar, StructId};
 
 const LIBRARY: [&str; 45] = [
@@ -637,6 +638,17 @@ fn compare(
     compared
 }
 
+/// Lets clients of objects with numbers call with few of them: a run picks one anyway.
+fn call_with_few_numbers(model: &mut Model) {
+    for instr in &mut model.machine.steps.code {
+        if let Op::Any { kind, .. } = &mut instr.op
+            && matches!(kind.scalar, Scalar::Int(range) if range.is_default())
+        {
+            kind.scalar = Scalar::Int(Range::stated(-2, 3));
+        }
+    }
+}
+
 #[test]
 fn concrete_runs_stay_inside_the_invariant() {
     let long = std::env::var_os("SERIATIM_LONG").is_some();
@@ -653,7 +665,8 @@ fn concrete_runs_stay_inside_the_invariant() {
         let spec = Spec::new(program.spec.clone().expect("named"), bounds);
         for threads in 2..=4 {
             let models = Reduction::ALL.map(|r| Model::of(&program, r, threads));
-            let models: Vec<Model> = models.into_iter().flatten().flatten().collect();
+            let mut models: Vec<Model> = models.into_iter().flatten().flatten().collect();
+            models.iter_mut().for_each(call_with_few_numbers);
             let proved = models.iter().find_map(|model| {
                 let candidates = Abstraction::candidates(model).into_iter();
                 let mut both = candidates.flat_map(|first| [first, first.with_paths()]);
