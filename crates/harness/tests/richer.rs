@@ -41,18 +41,16 @@ fn entry((key, value): (&u32, &u32)) -> Entry {
 struct Ways {
     pop_last: fn(&Sorted) -> Option<Entry>,
     or_insert: fn(&Sorted, u32, u32) -> u32,
-    range: fn(&Sorted, u32, u32) -> Vec<Entry>,
 }
 
 const RIGHT_WAYS: Ways = Ways {
     pop_last: |map| map.lock().unwrap().pop_last(),
     or_insert: |map, key, value| *map.lock().unwrap().entry(key).or_insert(value),
-    range: |map, from, to| map.lock().unwrap().range(from..=to.max(from)).map(entry).collect(),
 };
 
 /// A sorted map with every operation that the specification has.
 fn sorted_map(ways: Ways) -> Ran {
-    let Ways { pop_last, or_insert, range } = ways;
+    let Ways { pop_last, or_insert } = ways;
     run(test(Sorted::default)
         .operation("put", (1..4u32, distinct()), |map, (key, value)| {
             map.lock().unwrap().insert(key, value)
@@ -69,7 +67,9 @@ fn sorted_map(ways: Ways) -> Ran {
         .operation("last", (), |map, ()| map.lock().unwrap().iter().next_back().map(entry))
         .operation("pop_first", (), |map, ()| map.lock().unwrap().pop_first())
         .operation("pop_last", (), move |map, ()| pop_last(map))
-        .operation("range", (1..3u32, 2..4u32), move |map, (from, to)| range(map, from, to))
+        .operation("range", (1..3u32, 2..4u32), |map, (from, to)| {
+            map.lock().unwrap().range(from..=to.max(from)).map(entry).collect::<Vec<_>>()
+        })
         .operation("len", (), |map, ()| map.lock().unwrap().len())
         .spec("sorted-map"))
 }
@@ -99,6 +99,16 @@ fn walk(map: &Sorted, from: u32, to: u32) -> Vec<Entry> {
         moment();
     }
     entries
+}
+
+/// A map whose range walks: among fewer operations two of another thread come into its way more often.
+fn range_that_walks() -> Ran {
+    run(test(Sorted::default)
+        .operation("put", (1..3u32, distinct()), |map, (key, value)| {
+            map.lock().unwrap().insert(key, value)
+        })
+        .operation("range", (1..2u32, 2..3u32), |map, (from, to)| walk(map, from, to))
+        .spec("sorted-map"))
 }
 
 /// What differs between lines.
@@ -255,7 +265,7 @@ const BROKEN: &[Subject] = &[
     ("or_insert that looks first", || {
         sorted_map(Ways { or_insert: look_then_insert, ..RIGHT_WAYS })
     }),
-    ("range that walks", || sorted_map(Ways { range: walk, ..RIGHT_WAYS })),
+    ("range that walks", range_that_walks),
     ("forced push in two steps", || line(Ends { force: force_in_two_steps, ..QUEUE })),
     ("drain one by one", || line(Ends { drain: drain_one_by_one, ..QUEUE })),
     ("stack that pops at the front", || line(Ends { pop: ("pop_back", QUEUE.pop.1), ..QUEUE })),
