@@ -143,7 +143,7 @@ fn line(ways: Ends) -> Ran {
             }
             has_room
         })
-        .operation("force_push", distinct(), move |line, value| force(line, value))
+        .operation("force_push", distinct(), force)
         .operation(name, (), move |line, ()| pop(line))
         .operation("drain", (), move |line, ()| drain(line))
         .operation("len", (), |line, ()| line.lock().unwrap().len())

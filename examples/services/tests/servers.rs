@@ -155,7 +155,7 @@ fn etcd_transaction(client: u64, number: u64) -> Operation {
         }
     };
     let branch = |bits: u64| Value::list([op(bits, keys[0]), op(bits / 4, keys[1])]);
-    let target = if random / 100 % 2 == 0 { "ModRevision" } else { "Version" };
+    let target = if (random / 100).is_multiple_of(2) { "ModRevision" } else { "Version" };
     let expected = Value::Int((random / 200 % 3) as i64);
     let compare = Value::list([text(keys[0]), text(target), expected]);
     let compares = match random / 20 % 5 {
