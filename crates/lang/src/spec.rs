@@ -1,6 +1,6 @@
 //! Specifications as executable objects: a state, and for each method all its outcomes.
 //!
-//! Methods run in the form that [`code`] gives them. `choose` and `any` give several outcomes; an
+//! Methods run in the form that `code` gives them. `choose` and `any` give several outcomes; an
 //! `assume` that does not hold gives none (the method is not enabled in that state). A number that
 //! leaves the bounds stated for it is a mistake of the specification, like an index out of range:
 //! it is told, and there is no verdict.
