@@ -1,7 +1,8 @@
 //! Histories made up for tests and measurements: small ones of every kind, and long ones of a store
 //! that works, with an anomaly planted if that is wanted. The same seed gives the same history.
 
-use crate::transaction::{Builder, Op, Outcome, SessionId, Transaction, Transactions};
+use crate::builder::Builder;
+use crate::transaction::{Op, Outcome, SessionId, Transaction, Transactions};
 use seriatim_history::{Time, Value, ValueId};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};

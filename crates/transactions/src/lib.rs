@@ -42,6 +42,7 @@
 #![forbid(unsafe_code)]
 
 mod brute;
+mod builder;
 mod check;
 mod clocks;
 mod counter;
@@ -59,6 +60,7 @@ mod prepare;
 mod read;
 mod replay;
 mod session;
+mod sets;
 mod solve;
 #[cfg(test)]
 mod tests;
@@ -67,6 +69,7 @@ mod weak;
 mod window;
 mod witness;
 
+pub use builder::Builder;
 pub use check::{
     Answer, Checker, Confirmation, Defect, Options, Standing, Unknown, Violation, check,
 };
@@ -82,7 +85,7 @@ pub use read::{NilReads, of_history, read, read_independent, read_str};
 pub use replay::{Rejection, replay};
 pub use solve::Statistics;
 pub use transaction::{
-    Builder, Clock, KeyId, Kind, Op, Outcome, SessionId, Transaction, Transactions, TxnId, Writers,
+    Clock, KeyId, Kind, Op, Outcome, SessionId, Transaction, Transactions, TxnId, Writers,
 };
 pub use window::{Searched, search_through_time};
 pub use witness::{Moment, Witness};

@@ -1,7 +1,7 @@
 //! The formats that are read, and what is refused with its line.
 
 use seriatim_transactions::{
-    Checker, Clock, Level, Op, Options, Outcome, Standing, check, read_str,
+    Checker, Clock, Demand, Level, Op, Options, Outcome, Standing, check, read_str,
 };
 
 /// The strongest of these levels that holds, strongest first.
@@ -233,6 +233,38 @@ fn a_set_is_a_register_for_each_of_its_elements() {
     let both = "{:type :ok, :process 0, :value [[:add s 1] [:append s 2]]}";
     let error = read_str("sets", both).unwrap_err().to_string();
     assert!(error.contains("additions or appends") && error.contains(":1:"), "{error}");
+}
+
+#[test]
+fn an_element_is_in_a_set_once_and_in_no_other() {
+    let holds = |text: &str| {
+        let history = read_str("sets", text).expect("a history");
+        let holds = |&level: &Level| {
+            let standing = check(&history, level, &Options::default()).unwrap().standing;
+            matches!(standing, Standing::Satisfied(_))
+        };
+        Level::ALL
+            .iter()
+            .filter(|level| level.demand() != Demand::RealTime)
+            .map(holds)
+            .collect::<Vec<_>>()
+    };
+    let read = |listed: &str| {
+        holds(&format!(
+            "{{:type :ok, :process 0, :value [[:add s 1]]}}
+{{:type :ok, :process 1, :value [[:r s {listed}]]}}"
+        ))
+    };
+    assert!(read("[1]").iter().all(|&holds| holds));
+    // Added twice, it would still be there once.
+    assert!(read("[1 1]").iter().all(|&holds| !holds));
+    // The element c of the set a∋b and the element b∋c of the set a are shown alike.
+    let alike = holds(
+        "{:type :ok, :process 0, :value [[:add :a∋b :c]]}
+{:type :ok, :process 1, :value [[:add :a :d]]}
+{:type :ok, :process 1, :value [[:r :a [:d :b∋c]]]}",
+    );
+    assert!(alike.iter().all(|&holds| !holds));
 }
 
 #[test]

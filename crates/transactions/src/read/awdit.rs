@@ -8,7 +8,8 @@
 //! ```
 
 use super::{finish_untimed, untimed};
-use crate::transaction::{Builder, Op, Outcome, Transaction, Transactions};
+use crate::builder::Builder;
+use crate::transaction::{Op, Outcome, Transaction, Transactions};
 use hashbrown::HashMap;
 use seriatim_history::{InputError, Value};
 

@@ -9,7 +9,8 @@
 
 use super::form::{Forms, Notation};
 use super::{finish_untimed, untimed};
-use crate::transaction::{Builder, Op, Outcome, Transaction, Transactions};
+use crate::builder::Builder;
+use crate::transaction::{Op, Outcome, Transaction, Transactions};
 use seriatim_history::{InputError, Value};
 
 pub fn read_json(source: &str, bytes: &[u8]) -> Result<Transactions, InputError> {

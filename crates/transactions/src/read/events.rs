@@ -19,7 +19,8 @@
 use super::agree::{Repeats, disagreement};
 use super::form::{Forms, Notation};
 use super::history::{Plain, register};
-use crate::transaction::{Builder, Op, Outcome, SessionId, Transaction, Transactions};
+use crate::builder::Builder;
+use crate::transaction::{Op, Outcome, SessionId, Transaction, Transactions};
 use hashbrown::HashMap;
 use seriatim_history::{InputError, Time, Value};
 

@@ -8,7 +8,8 @@
 //! | `get`, `put` | the key; the key and the value | the value read | of that key |
 
 use super::agree::{Repeats, disagreement};
-use crate::transaction::{Builder, Op, Outcome, Transaction, Transactions};
+use crate::builder::Builder;
+use crate::transaction::{Op, Outcome, Transaction, Transactions};
 use seriatim_history::{History, InputError, Operation, Value, ValueId};
 
 /// What a micro-operation must look like.

@@ -18,7 +18,8 @@ mod events;
 mod form;
 mod history;
 
-use crate::transaction::{Builder, KeyId, Op, Outcome, Transaction, Transactions};
+use crate::builder::Builder;
+use crate::transaction::{KeyId, Op, Outcome, Transaction, Transactions};
 use form::Notation;
 use hashbrown::HashSet;
 pub use history::{NilReads, read_with as of_history};
