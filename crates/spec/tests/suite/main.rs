@@ -6,3 +6,4 @@ mod generated;
 mod laws;
 mod replay;
 mod trusted_base;
+mod universe;
