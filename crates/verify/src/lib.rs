@@ -34,16 +34,12 @@ mod compositions;
 mod options;
 mod proof;
 mod recorded;
-mod seri_live;
-mod seri_nature;
-mod seri_reader;
-mod seri_words;
+mod seri;
 mod verified;
 
 pub use choose::verify;
 pub use options::{Engine, Error, Lists, Options};
 pub use proof::certified;
 pub use recorded::Recorded;
-pub use seri_live::SeriLive;
-pub use seri_reader::{SeriReader, history_of};
+pub use seri::{SeriLive, SeriReader, history_of};
 pub use verified::Verified;

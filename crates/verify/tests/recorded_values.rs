@@ -58,7 +58,7 @@ fn numbers_and_texts_are_not_keys_of_one_history() {
 
 const MEMBERS: &str = "enum Role { Leader, Follower }
 spec members {
-  struct Member { role: Role, since: int, zone: value? }
+  record Member { role: Role, since: int, zone: value? }
   var all: map<value, Member> = {}
   method join(name: value, member: Member) -> bool {
     if name in all || name == \"nobody\" { return false }

@@ -2,74 +2,45 @@
 package main
 
 import (
-	"bufio"
-	"encoding/json"
 	"fmt"
-	"io"
-	"math/rand"
-	"net"
+	"net/textproto"
 	"os"
-	"strconv"
-	"strings"
-	"sync"
 	"time"
 )
 
-func ask(connection net.Conn, answers *bufio.Reader, words ...string) (any, error) {
-	connection.SetDeadline(time.Now().Add(500 * time.Millisecond))
-	fmt.Fprintf(connection, "*%d\r\n", len(words))
-	for _, word := range words {
-		fmt.Fprintf(connection, "$%d\r\n%s\r\n", len(word), word)
-	}
-	line, err := answers.ReadString('\n')
-	line = strings.TrimSpace(line)
-	if err != nil || line == "$-1" || line[0] != '$' {
-		return nil, err
-	}
-	length, _ := strconv.Atoi(line[1:])
-	text := make([]byte, length+2)
-	_, err = io.ReadFull(answers, text)
-	return string(text[:length]), err
-}
-
-func client(process int, output chan<- string, done *sync.WaitGroup) {
-	defer done.Done()
-	dice := rand.New(rand.NewSource(int64(process)))
-	connection, _ := net.Dial("tcp", "127.0.0.1:"+os.Args[1])
-	answers := bufio.NewReader(connection)
+func client(process int, output chan<- string) {
+	connection, _ := textproto.Dial("tcp", "127.0.0.1:"+os.Args[1])
 	for number := 0; number < 300; number++ {
-		key, value := string("abc"[dice.Intn(3)]), fmt.Sprintf("%d-%d", process, number)
-		entry := map[string]any{"process": process, "op": "get", "key": key}
-		words := []string{"GET", key}
-		if dice.Intn(2) == 0 {
-			entry["op"], entry["arg"], words = "set", value, []string{"SET", key, value}
+		key, value, result := string("abc"[number%3]), fmt.Sprintf("%d-%d", process, number), "null"
+		request, op := "GET "+key, `"get"`
+		if (number+process)%2 == 0 {
+			request, op = "SET "+key+" "+value, `"set","arg":"`+value+`"`
 		}
-		entry["call"] = time.Now().UnixNano() // right before the request is sent
-		result, err := ask(connection, answers, words...)
-		if err == nil {
-			entry["return"] = time.Now().UnixNano() // right after the answer came
-			if entry["op"] == "get" {
-				entry["result"] = result
-			}
+		late := time.AfterFunc(time.Second/2, func() { connection.Close() })
+		entry := fmt.Sprintf(`{"process":%d,"op":%s,"key":%q,"call":%d`, process, op, key, time.Now().UnixNano())
+		connection.PrintfLine("%s", request) // the call was taken right before
+		answer, err := connection.ReadLine()
+		if err == nil && answer[0] == '$' && answer != "$-1" {
+			answer, err = connection.ReadLine()
+			result = fmt.Sprintf("%q", answer)
+		}
+		if err == nil && answer[0] != '-' { // the return is taken right after the answer came
+			entry += fmt.Sprintf(`,"result":%s,"return":%d`, result, time.Now().UnixNano())
 		} else { // sent, not answered: no return, nobody knows
-			connection, _ = net.Dial("tcp", "127.0.0.1:"+os.Args[1])
-			answers = bufio.NewReader(connection)
+			connection, _ = textproto.Dial("tcp", "127.0.0.1:"+os.Args[1])
 		}
-		line, _ := json.Marshal(entry)
-		output <- string(line)
+		late.Stop()
+		output <- entry + "}"
 	}
 }
 
 func main() {
 	fmt.Println(`{"seriatim":1,"spec":"redis","unit":"ns","since":"unix"}`)
-	output, done := make(chan string, 10000), &sync.WaitGroup{}
+	output := make(chan string)
 	for process := 0; process < 4; process++ {
-		done.Add(1)
-		go client(process, output, done)
+		go client(process, output)
 	}
-	done.Wait()
-	close(output)
-	for line := range output {
-		fmt.Println(line)
+	for line := 0; line < 4*300; line++ {
+		fmt.Println(<-output)
 	}
 }

@@ -209,7 +209,7 @@ fn records_texts_and_large_numbers_are_for_logs() {
     let object = |inside: &str, body: &str| {
         format!("object o : s\nmethod m() -> int {{ return 0 }}\n{}", spec(inside, body))
     };
-    let record = "struct R { a: int, b: value }";
+    let record = "record R { a: int, b: value }";
     for (inside, body) in [
         (record, "let r = new R { a: 1, b: \"x\" }\nr.a = 2\nn = r.a"),
         ("", "let t = \"a \\\"b\\\"\"\nif t == \"c\" { n = 1 }"),
@@ -217,6 +217,8 @@ fn records_texts_and_large_numbers_are_for_logs() {
     ] {
         let text = spec(inside, body);
         assert!(check(&text).is_ok(), "{}", message(&text));
+        // As older files say.
+        assert!(check(&text.replace("record ", "struct ")).is_ok());
         refused(&object(inside, body), &["for logs"]);
     }
     refused(&spec(record, "let r = new R { a: 1 }"), &["the field `b` has no value"]);
@@ -224,8 +226,8 @@ fn records_texts_and_large_numbers_are_for_logs() {
     refused(&spec(record, "let r = new R { a: 1, b: 2 }"), &["expected `value`"]);
     refused(&spec(record, "let r = new R { a: 1, b: \"x\" }\nn = r.c"), &["has no field `c`"]);
     refused(&spec("", "let r = new R { a: 1 }"), &["not a record of this specification"]);
-    refused(&spec("struct R { a: int = 1 }", ""), &["a record has no defaults"]);
-    refused(&spec("struct R { a: int, a: int }", ""), &["declared twice"]);
+    refused(&spec("record R { a: int = 1 }", ""), &["a record has no defaults"]);
+    refused(&spec("record R { a: int, a: int }", ""), &["declared twice"]);
     refused("object o\nmethod m() { let x = \"a\" }", &["only specifications have texts"]);
     refused("object o\nmethod m() -> int { return 2147483648 }", &["too large"]);
     refused("spec s { var n: int = 9223372036854775808 }", &["must be below 2^63"]);

@@ -1,9 +1,11 @@
 //! The keys of a history with their places along the versions.
 
 use super::key::{Key, Place};
-use super::layout::{Index, Layout};
-use hashbrown::HashMap;
+use super::layout::{Index, Layout, NEVER};
+use super::standing::Silent;
+use hashbrown::{HashMap, HashSet};
 use seriatim_spec::{ClassId, Rise, Version, Versioned};
+use std::collections::BTreeMap;
 
 /// The keys with their places; those that one operation touches together are one.
 pub(super) fn arrange(layout: &Layout, automaton: &mut dyn Versioned) -> Vec<Key> {
@@ -25,7 +27,11 @@ pub(super) fn arrange(layout: &Layout, automaton: &mut dyn Versioned) -> Vec<Key
     for &index in &layout.pending {
         piece(index).for_each(|(key, _)| keys[key].pending.push(index));
     }
-    let fillers = in_order_of_first_call(layout, &keys);
+    for &index in &layout.silent {
+        piece(index).for_each(|(key, class)| keys[key].silents.push(silent(layout, index, class)));
+    }
+    keys.iter_mut().for_each(|key| key.set_apart(layout));
+    let mut fillers = Fillers::new(layout, &keys);
     let is_filled = layout.rise == Rise::ByOne;
     for slot in 0..layout.updates.len() as u32 {
         match layout.updates[slot as usize] {
@@ -35,19 +41,23 @@ pub(super) fn arrange(layout: &Layout, automaton: &mut dyn Versioned) -> Vec<Key
                 }
             }
             None if slot > 0 => {
-                let is_in_time = |&&key: &&usize| layout.is_in_time(keys[key].pending[0], slot);
-                let in_time = fillers.iter().take_while(is_in_time).count();
-                for &key in &fillers[..in_time] {
+                let in_time = fillers.at(layout, &keys, slot);
+                let is_sole = in_time.len() == 1 && is_filled;
+                for key in in_time {
                     let place = keys[key].place(slot);
-                    (place.is_gap, place.is_sole) = (true, in_time == 1 && is_filled);
+                    (place.is_gap, place.is_sole) = (true, is_sole);
                 }
             }
-            None => {}
+            None => {
+                for key in keys.iter_mut().filter(|key| !key.silents.is_empty()) {
+                    key.place(slot);
+                }
+            }
         }
         for &index in &layout.reads[slot as usize] {
             for (key, class) in piece(index) {
                 keys[key].reads.push((index, class));
-                let end = keys[key].reads.len();
+                let end = keys[key].reads.len() as u32;
                 let place = keys[key].place(slot);
                 let start = if place.reads.is_empty() { end - 1 } else { place.reads.start };
                 place.reads = start..end;
@@ -55,18 +65,103 @@ pub(super) fn arrange(layout: &Layout, automaton: &mut dyn Versioned) -> Vec<Key
         }
     }
     keys.iter_mut().for_each(Key::ready);
+    keys.iter_mut().for_each(Key::name_active);
     keys
 }
 
-/// The keys with operations that may fill gaps, in the order of the first call of one.
-fn in_order_of_first_call(layout: &Layout, keys: &[Key]) -> Vec<usize> {
-    let mut fillers: Vec<usize> =
-        (0..keys.len()).filter(|&key| !keys[key].pending.is_empty()).collect();
-    fillers.sort_by_key(|&key| layout.record(keys[key].pending[0]).call);
-    fillers
+fn silent(layout: &Layout, index: Index, class: ClassId) -> Silent {
+    let (first, last, is_free) = layout.stands(index);
+    let due = (!is_free).then_some(last);
+    Silent { index, class, first, last, due }
+}
+
+/// The keys that may fill a gap, slot by slot.
+struct Fillers {
+    /// The keys with operations that never returned, in the order of the first call of one.
+    lasting: Vec<usize>,
+    /// The slots from which on, and behind which, silent operations may fill a gap; latest first.
+    starts: Vec<(u32, usize)>,
+    ends: Vec<(u32, usize)>,
+    /// How many silent operations of each key may fill the present slot.
+    now: BTreeMap<usize, u32>,
+}
+
+impl Fillers {
+    fn new(layout: &Layout, keys: &[Key]) -> Self {
+        let mut lasting: Vec<usize> = (0..keys.len()).filter(|&key| keys[key].never > 0).collect();
+        lasting.sort_by_key(|&key| layout.record(keys[key].pending[0]).call);
+        let (mut starts, mut ends) = (Vec::new(), Vec::new());
+        for (key, one) in keys.iter().enumerate() {
+            for &index in &one.pending[one.never as usize..] {
+                let (first, last) = layout.makes(index);
+                if first <= last {
+                    starts.push((first, key));
+                    ends.push((last, key));
+                }
+            }
+        }
+        starts.sort_unstable_by(|a, b| b.cmp(a));
+        ends.sort_unstable_by(|a, b| b.cmp(a));
+        Fillers { lasting, starts, ends, now: BTreeMap::new() }
+    }
+
+    /// The keys that may fill a slot, which is behind those that were asked before.
+    fn at(&mut self, layout: &Layout, keys: &[Key], slot: u32) -> Vec<usize> {
+        while let Some((_, key)) = self.starts.pop_if(|start| start.0 <= slot) {
+            *self.now.entry(key).or_default() += 1;
+        }
+        while let Some((_, key)) = self.ends.pop_if(|end| end.0 < slot) {
+            let count = self.now.entry(key).or_default();
+            *count -= 1;
+            if *count == 0 {
+                self.now.remove(&key);
+            }
+        }
+        let is_in_time = |&&key: &&usize| layout.is_in_time(keys[key].pending[0], slot);
+        let mut all: Vec<usize> = self.lasting.iter().take_while(is_in_time).copied().collect();
+        let is_new = |key: &&usize| keys[**key].never == 0 || !is_in_time(key);
+        all.extend(self.now.keys().filter(is_new));
+        all
+    }
 }
 
 impl Key {
+    /// Puts those first that never returned, and the silent ones first that may fill gaps.
+    fn set_apart(&mut self, layout: &Layout) {
+        let is_lasting = |index: Index| layout.record(index).ret == NEVER;
+        self.pending.sort_by_key(|&index| !is_lasting(index));
+        self.never = self.pending.partition_point(|&index| is_lasting(index)) as u32;
+        let fills: HashSet<Index> = self.pending[self.never as usize..].iter().copied().collect();
+        self.silents.sort_by_key(|silent| !fills.contains(&silent.index));
+        self.lasting = self.pending[self.never as usize..]
+            .iter()
+            .scan(0, |latest, &index| {
+                *latest = layout.record(index).ret.max(*latest);
+                Some(*latest)
+            })
+            .collect();
+    }
+
+    /// Lists for each place the silent operations that may stand from there to the next one.
+    fn name_active(&mut self) {
+        let Key { places, silents, .. } = &*self;
+        let mut active: Vec<Vec<u32>> =
+            vec![Vec::new(); if silents.is_empty() { 0 } else { places.len() }];
+        for (number, silent) in (0..).zip(silents).filter(|(_, silent)| silent.due.is_some()) {
+            let place = |slot: u32| places.partition_point(|place| place.slot <= slot);
+            let (first, end) =
+                (place(silent.first.min(silent.last)).saturating_sub(1), place(silent.last));
+            active[first..end].iter_mut().for_each(|numbers| numbers.push(number));
+        }
+        let mut end = 0;
+        let ends = active.iter().map(|numbers| {
+            end += numbers.len() as u32;
+            end
+        });
+        self.active_ends = ends.collect();
+        self.active = active.concat();
+    }
+
     /// The place of a slot, which is the last one or a new one.
     fn place(&mut self, slot: u32) -> &mut Place {
         if self.places.last().is_none_or(|last| last.slot != slot) {

@@ -12,6 +12,7 @@
 //! empty set or another one that is equal to it: where there are too many, nothing is claimed.
 
 use super::key::Keys;
+use super::standing::Standing;
 use hashbrown::{HashMap, HashSet};
 use seriatim_spec::{Rise, StateId};
 
@@ -35,8 +36,8 @@ pub(super) fn is_in_vain(keys: &mut Keys<'_>, start: StateId) -> bool {
 
 struct Contest<'k, 'a> {
     keys: &'k mut Keys<'a>,
-    sets: Vec<Vec<StateId>>,
-    numbers: HashMap<Vec<StateId>, Set>,
+    sets: Vec<Vec<Standing>>,
+    numbers: HashMap<Vec<Standing>, Set>,
     /// What became of a key's set at a place that it did not fill, and at one that it filled.
     passed: HashMap<(usize, u32, Set), Option<Set>>,
     filled: HashMap<(usize, u32, Set), Option<Set>>,
@@ -47,8 +48,13 @@ type Visit = (usize, u32);
 
 impl Contest<'_, '_> {
     fn run(&mut self, start: StateId) -> bool {
-        let Some(first) = self.number(vec![start]) else { return false };
-        let mut divisions = HashSet::from([vec![first; self.keys.keys.len()]]);
+        let mut first = Vec::with_capacity(self.keys.keys.len());
+        for key in 0..self.keys.keys.len() {
+            let start = self.keys.keys[key].start(start);
+            let Some(set) = self.number(vec![start]) else { return false };
+            first.push(set);
+        }
+        let mut divisions = HashSet::from([first]);
         for (visits, slot) in self.visits().iter().zip(0..) {
             let is_gap = slot > 0 && self.keys.layout.updates[slot].is_none();
             let mut next = HashSet::new();
@@ -137,7 +143,7 @@ impl Contest<'_, '_> {
     }
 
     /// The number of a set, unless it is empty.
-    fn number(&mut self, mut states: Vec<StateId>) -> Option<Set> {
+    fn number(&mut self, mut states: Vec<Standing>) -> Option<Set> {
         states.sort_unstable();
         states.dedup();
         if states.is_empty() {

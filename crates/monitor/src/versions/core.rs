@@ -4,13 +4,15 @@
 //! themselves: taken alone, all their versions would be too high. What is refuted is this: from the
 //! states in which the key can be before them, and at the versions that they tell, no order of
 //! these operations is right. That is a small object of its own ([`Table`]): φ and the state of the
-//! key; a told operation takes φ up to its version, a pending one makes one of the gaps. The
-//! general search is asked about the operations of the core under it. It shares the declarations
+//! key; a told operation takes φ up to its version, a pending one makes one of the gaps, a silent
+//! one does so, or stands at a version that the object had while it lasted, or comes later than all
+//! of the core, if it may. The general search is asked about the operations of the core under it. It shares the declarations
 //! (V1–V4, P) and the states at the start with the engine, and nothing else.
 
 use super::Confirmed;
-use super::key::Keys;
+use super::key::{Key, Keys};
 use super::layout::{Fault, Index, Layout, Proof, Record};
+use super::standing::{Posture, Silent};
 use crate::search::{Engine, Memory, Part, Progress, Strategy};
 use hashbrown::HashMap;
 use seriatim_history::{History, Horizon, OpId};
@@ -53,12 +55,13 @@ struct Member {
     class: ClassId,
     told: Option<Version>,
     /// The versions that it may have made, if it tells none.
-    gaps: Vec<u64>,
+    makes: Vec<u64>,
+    /// The versions at which it may stand without a change, if it is silent.
+    stands: Vec<u64>,
+    /// Whether it may come after all others of the core.
+    is_later: bool,
     /// Whether it acts on another key, and says only that its version had been reached.
     is_foreign: bool,
-    /// Whether it is silent and changes nothing, so that these versions are those at which it may
-    /// stand.
-    is_silent: bool,
 }
 
 impl Core {
@@ -94,19 +97,29 @@ impl Core {
     /// The core of a key that cannot be completed, whatever the others do: from where its state was
     /// last certain to the operation that fits no state, without the reads that excluded nothing.
     pub fn of_key(keys: &mut Keys<'_>, key: usize, start: StateId) -> Core {
+        let start = keys.keys[key].start(start);
+        let start = keys.keys[key].posture(start);
+        let first = Cut {
+            starts: vec![start.state],
+            settled: Vec::new(),
+            slot: 0,
+            since: keys.layout.first,
+            shown: 0,
+        };
         let mut trail = Trail {
             now: vec![start],
-            starts: vec![start],
-            since: keys.layout.first,
+            certain: first,
             shown: Vec::new(),
             gaps: Vec::new(),
             sole: Vec::new(),
             cuts: VecDeque::new(),
-            demand: None,
+            end: End::Misfit,
         };
         for at in 0..keys.keys[key].places.len() {
             if !trail.pass(keys, key, at) {
-                return trail.core(keys, key);
+                let slots = keys.layout.updates.len() as u32;
+                let next = keys.keys[key].places.get(at + 1).map_or(slots, |next| next.slot);
+                return trail.core(keys, key, next);
             }
             if trail.now.len() > STATES {
                 break;
@@ -126,7 +139,7 @@ impl Core {
         let Meanwhile { start, since, versions, updates } = meanwhile;
         let mut members: Vec<Member> =
             updates.iter().map(|&index| Member::of(layout, index)).collect();
-        members.push(Member { gaps: versions, is_silent: true, ..Member::of(layout, silent) });
+        members.push(Member { stands: versions, ..Member::of(layout, silent) });
         let operations = members.iter().map(|member| member.op).collect();
         let sentence = format!(
             "one of these operations tells no version and fits none from {since} on that the object \
@@ -197,19 +210,19 @@ pub(super) struct Meanwhile {
 impl Member {
     fn of(layout: &Layout, index: Index) -> Member {
         let record = layout.record(index);
-        let (gaps, is_foreign, is_silent) = (Vec::new(), false, false);
+        let (makes, stands, is_later, is_foreign) = Default::default();
         let Record { op, class, told, .. } = *record;
-        Member { op, class, told, gaps, is_foreign, is_silent }
+        Member { op, class, told, makes, stands, is_later, is_foreign }
     }
 }
 
-/// The states in which a key can be along its places, if operations could be used again and again.
+/// The standings in which a key can be along its places, if operations that never returned could be
+/// used again and again.
 struct Trail {
-    now: Vec<StateId>,
-    /// The states before the operations that are shown, and the version from which on they stand.
-    starts: Vec<StateId>,
-    since: u64,
-    /// The operations since the state was last certain, with the classes that say what they do.
+    now: Vec<Posture>,
+    /// Where the state was last certain.
+    certain: Cut,
+    /// The operations since then, with the classes that say what they do.
     shown: Vec<(Index, ClassId)>,
     /// The slots since then that an operation of the key may have filled, and those that one of
     /// them must have filled.
@@ -217,25 +230,51 @@ struct Trail {
     sole: Vec<u64>,
     /// Where the story could begin later, the latest last.
     cuts: VecDeque<Cut>,
-    /// The operation that shows that a version existed which none of the key's can have made.
-    demand: Option<Index>,
+    end: End,
+}
+
+/// Why no state is left.
+enum End {
+    /// An operation that tells a version fits none.
+    Misfit,
+    /// This operation shows that a version existed which none of the key's can have made.
+    Demand(Index),
+    /// Silent operations had to have happened.
+    Due,
 }
 
 /// A place from which on a core may tell its story: it begins with all states in which the key can
 /// be there, instead of the operations that never returned and may have led to them.
 struct Cut {
     starts: Vec<StateId>,
+    /// The silent operations that had happened by then, of those that may still be due.
+    settled: Vec<u32>,
+    slot: u32,
     since: u64,
     /// How many of the operations come before.
     shown: usize,
 }
 
 impl Trail {
-    fn cut(&mut self, since: u64) {
+    /// A cut from here on; none if states differ in which silent operations have happened, or if one
+    /// that fitted may still happen in another way.
+    fn cut(&self, key: &Key, slot: u32, since: u64) -> Option<Cut> {
+        let first = self.now.first()?;
+        let is_same = |posture: &Posture| posture.met == first.met && posture.used == first.used;
+        let is_open = |&silent: &u32| key.pending.len() as u32 > key.never + silent;
+        if !self.now.iter().all(is_same) || first.met.iter().any(is_open) {
+            return None;
+        }
+        let starts = self.now.iter().map(|posture| posture.state).collect();
+        let settled = first.met.iter().chain(&first.used).copied().collect();
+        Some(Cut { starts, settled, slot, since, shown: self.shown.len() })
+    }
+
+    fn push(&mut self, cut: Option<Cut>) {
         if self.cuts.len() == FEW {
             self.cuts.pop_front();
         }
-        self.cuts.push_back(Cut { starts: self.now.clone(), since, shown: self.shown.len() });
+        self.cuts.extend(cut);
     }
 
     /// Goes past a place; false if no state is left there.
@@ -243,91 +282,156 @@ impl Trail {
         let layout = keys.layout;
         let place = &keys.keys[key].places[at];
         let (slot, is_gap, is_sole) = (place.slot, place.is_gap, place.is_sole);
-        let (update, reads) = (place.update, keys.keys[key].reads[place.reads.clone()].to_vec());
+        let range = place.reads.start as usize..place.reads.end as usize;
+        let (update, reads) = (place.update, keys.keys[key].reads[range].to_vec());
         let version = layout.version(slot);
         if let Some(index) = update {
             let class = layout.record(index).class;
             let told = Version::Update(version);
             let after = self.each(|state| keys.steps.told(state, class, told));
-            if after.len() == 1 {
-                self.starts.clone_from(&self.now);
-                self.since = version - 1;
-                self.shown.clear();
-                self.gaps.clear();
-                self.sole.clear();
-                self.cuts.clear();
+            let cut = self.cut(&keys.keys[key], slot, version - 1);
+            match cut {
+                Some(cut) if after.len() == 1 => {
+                    self.certain = Cut { shown: 0, ..cut };
+                    self.shown.clear();
+                    self.gaps.clear();
+                    self.sole.clear();
+                    self.cuts.clear();
+                }
+                cut => self.push(cut),
             }
-            self.cut(version - 1);
             self.shown.push((index, class));
             self.now = after;
         }
         if is_gap {
             self.gaps.push(slot);
             self.sole.extend(is_sole.then_some(version));
-            let mut after = if is_sole { Vec::new() } else { self.now.clone() };
-            for pending in keys.fillers(key, at as u32) {
-                let class = keys.class_of(key, pending);
-                after.extend(self.each(|state| keys.steps.untold(state, class, version)));
-            }
-            after.sort_unstable();
-            after.dedup();
-            self.now = after;
+            self.now = self.fill(keys, key, at as u32, is_sole);
             if self.now.is_empty() {
-                self.demand = Some(layout.witness(slot));
+                self.end = End::Demand(layout.witness(slot));
                 return false;
             }
-            self.cut(version);
+            let cut = self.cut(&keys.keys[key], slot, version);
+            self.push(cut);
         }
         for (index, class) in reads {
             let told = Version::Read(version);
             let after = self.each(|state| keys.steps.told(state, class, told));
             if after.len() < self.now.len() {
-                self.cut(version);
+                let cut = self.cut(&keys.keys[key], slot, version);
+                self.push(cut);
                 self.shown.push((index, class));
             }
             self.now = after;
         }
+        if !self.now.is_empty() && !keys.keys[key].silents.is_empty() {
+            self.settle(keys, key, at as u32);
+        }
         !self.now.is_empty()
     }
 
-    fn each(&self, step: impl FnMut(StateId) -> Option<StateId>) -> Vec<StateId> {
-        let mut after: Vec<StateId> = self.now.iter().copied().filter_map(step).collect();
-        after.sort_unstable();
-        after.dedup();
-        after
+    /// What becomes of the standings at a gap.
+    fn fill(&self, keys: &mut Keys<'_>, key: usize, at: u32, is_sole: bool) -> Vec<Posture> {
+        let version = keys.layout.version(keys.keys[key].places[at as usize].slot);
+        let mut after = if is_sole { Vec::new() } else { self.now.clone() };
+        for pending in keys.fillers(key, at) {
+            if !keys.is_lasting(key, at, pending) {
+                continue;
+            }
+            let class = keys.class_of(key, pending);
+            let silent = keys.keys[key].silent_of(pending);
+            for posture in &self.now {
+                if silent.is_some_and(|silent| posture.used.contains(&silent)) {
+                    continue;
+                }
+                let Some(state) = keys.steps.untold(posture.state, class, version) else {
+                    continue;
+                };
+                after.push(posture.with(state, silent));
+            }
+        }
+        sorted(after)
     }
 
-    /// The operations from a cut on: those that tell a version, and those that never returned and
-    /// may have filled a gap.
-    fn members(&self, keys: &Keys<'_>, key: usize, cut: &Cut) -> Vec<Member> {
-        let layout = keys.layout;
+    /// What becomes of the standings up to the next place.
+    fn settle(&mut self, keys: &mut Keys<'_>, key: usize, at: u32) {
+        let mut after = Vec::with_capacity(self.now.len());
+        for posture in self.now.drain(..) {
+            if let Some(standing) = keys.settle(key, at, posture) {
+                after.push(keys.keys[key].posture(standing));
+            }
+        }
+        self.now = sorted(after);
+        if self.now.is_empty() {
+            self.end = End::Due;
+        }
+    }
+
+    fn each(&self, mut step: impl FnMut(StateId) -> Option<StateId>) -> Vec<Posture> {
+        let after =
+            self.now.iter().filter_map(|posture| Some(posture.with(step(posture.state)?, None)));
+        sorted(after.collect())
+    }
+
+    /// The operations from a cut to a slot: those that tell a version, those that never returned and
+    /// may have filled a gap, and silent ones that may have happened.
+    fn members(&self, keys: &Keys<'_>, key: usize, cut: &Cut, end: u32) -> Vec<Member> {
+        let (layout, one) = (keys.layout, &keys.keys[key]);
         let told =
             |&(index, class): &(Index, ClassId)| Member { class, ..Member::of(layout, index) };
         let mut members: Vec<Member> = self.shown[cut.shown..].iter().map(told).collect();
-        let foreign = |index: Index| Member { is_foreign: true, ..Member::of(layout, index) };
-        members.extend(self.demand.map(foreign));
-        let gaps = || self.gaps.iter().filter(|&&slot| layout.version(slot) > cut.since);
-        for &index in &keys.keys[key].pending {
-            let in_time = gaps().filter(|&&slot| layout.is_in_time(index, slot));
-            let gaps: Vec<u64> = in_time.map(|&slot| layout.version(slot)).collect();
-            if !gaps.is_empty() {
-                members.push(Member { gaps, ..Member::of(layout, index) });
+        if let End::Demand(index) = self.end {
+            members.push(Member { is_foreign: true, ..Member::of(layout, index) });
+        }
+        let makes = |index: Index| -> Vec<u64> {
+            let in_time = |&slot: &u32| {
+                let is_new = layout.version(slot) > cut.since;
+                is_new && layout.is_in_time(index, slot) && layout.is_lasting(index, slot)
+            };
+            let gaps = self.gaps.iter().copied().filter(in_time);
+            gaps.map(|slot| layout.version(slot)).collect()
+        };
+        for &index in &one.pending[..one.never as usize] {
+            let makes = makes(index);
+            if !makes.is_empty() {
+                members.push(Member { makes, ..Member::of(layout, index) });
+            }
+        }
+        for (silent, number) in one.silents.iter().zip(0..) {
+            let Silent { index, class, first, last, due } = *silent;
+            if cut.settled.contains(&number) || due.is_some_and(|due| due < cut.slot) {
+                continue;
+            }
+            let slots = first.max(cut.slot)..(last + 1).min(end);
+            let is_filler = one.pending.len() as u32 > one.never + number;
+            let makes = if is_filler { makes(index) } else { Vec::new() };
+            let stands: Vec<u64> = slots.map(|slot| layout.version(slot)).collect();
+            let is_later = due.is_none_or(|due| due >= end);
+            if !makes.is_empty() || !is_later {
+                members.push(Member {
+                    class,
+                    makes,
+                    stands,
+                    is_later,
+                    ..Member::of(layout, index)
+                });
             }
         }
         members
     }
 
     /// The core from where the state was last certain; if that is too much to look at, from the
-    /// first cut from which on it is not, with the operation that made it certain.
-    fn core(mut self, keys: &Keys<'_>, key: usize) -> Core {
-        let whole = Cut { starts: std::mem::take(&mut self.starts), since: self.since, shown: 0 };
-        let mut chosen = (self.members(keys, key, &whole), whole);
+    /// first cut from which on it is not, with the operation that made it certain. `end`: the slot
+    /// behind it.
+    fn core(mut self, keys: &Keys<'_>, key: usize, end: u32) -> Core {
+        let mut chosen = (self.members(keys, key, &self.certain, end), None);
         while chosen.0.len() > FEW
             && let Some(cut) = self.cuts.pop_front()
         {
-            chosen = (self.members(keys, key, &cut), cut);
+            chosen = (self.members(keys, key, &cut, end), Some(cut));
         }
-        let (members, Cut { starts, since, .. }) = chosen;
+        let (members, cut) = chosen;
+        let Cut { starts, since, .. } = cut.unwrap_or(self.certain);
         let last = members.iter().filter_map(|member| member.told).map(Version::number).max();
         let state = match starts[..] {
             [only] => keys.steps.automaton.show(only, since),
@@ -336,10 +440,20 @@ impl Trail {
                 starts.len()
             ),
         };
+        let problem = match self.end {
+            End::Due => format!(
+                "one of these operations tells no version and fits none up to {}, by which it had to \
+                 happen",
+                keys.layout.version(end - 1)
+            ),
+            _ => format!(
+                "the last of these operations at version {} does not fit what their versions say \
+                 happened before",
+                last.unwrap_or(0)
+            ),
+        };
         let sentence = format!(
-            "the last of these operations at version {} does not fit what their versions say happened \
-             before, after {state} at version {since}; no other update of the key comes between them",
-            last.unwrap_or(0),
+            "{problem}, after {state} at version {since}; no other update of the key comes between them"
         );
         let certain = self.shown.first().map(|&(index, _)| keys.layout.record(index).op);
         let operations = members.iter().map(|member| member.op).chain(certain).collect();
@@ -348,11 +462,20 @@ impl Trail {
     }
 }
 
+fn sorted(mut postures: Vec<Posture>) -> Vec<Posture> {
+    postures.sort_unstable();
+    postures.dedup();
+    postures
+}
+
 /// The object that a core is refuted under, as a table: for each state and operation the states
 /// after.
 struct Table {
     next: Vec<Vec<Vec<StateId>>>,
 }
+
+/// The version of a table behind all that a core tells of.
+const LATER: u64 = u64::MAX;
 
 /// The most states of a table.
 const ROWS: usize = 5_000;
@@ -425,15 +548,18 @@ impl Table {
             (start.version, None),
             members.len(),
             |&(now, state): &State, member| {
-                let Member { class, told, gaps, is_foreign, is_silent, .. } = &members[member];
-                let made = gaps.iter().map(|&gap| (gap - u64::from(!is_silent), gap));
+                let Member { class, told, makes, stands, is_later, is_foreign, .. } =
+                    &members[member];
+                let untold = makes.iter().map(|&made| (made - 1, made));
+                let untold = untold.chain(stands.iter().map(|&version| (version, version)));
                 let made: Vec<(u64, u64)> = match told {
                     Some(Version::Update(told)) => vec![(told - 1, *told)],
                     Some(Version::Read(told)) => vec![(*told, *told)],
-                    None => made.filter(|&(before, _)| before >= now).collect(),
+                    None => untold.filter(|&(before, _)| before >= now).collect(),
                 };
                 let from = state.as_ref().map_or(start.states, std::slice::from_ref);
                 let mut after: Vec<State> = Vec::new();
+                after.extend(is_later.then_some((LATER, state)));
                 let is_free =
                     |before: u64| !start.sole.iter().any(|g| (now + 1..=before).contains(g));
                 for (before, version) in made.into_iter().filter(|&(b, _)| b >= now && is_free(b)) {

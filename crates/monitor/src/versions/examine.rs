@@ -19,8 +19,8 @@ pub(super) fn independence(
     let layout = keys.layout;
     let pieces = pieces(keys);
     let mut updates = layout.updates.clone();
-    for (filling, key) in fillings.iter().zip(&keys.keys) {
-        for &(place, pending) in filling {
+    for (&filling, key) in fillings.iter().zip(&keys.keys) {
+        for (place, pending) in key.links(filling) {
             let slot = key.places[place as usize].slot as usize;
             updates[slot].get_or_insert(key.pending[pending as usize]);
         }

@@ -67,6 +67,10 @@ pub(super) struct Layout {
     pub late: Vec<u32>,
     /// For each slot the latest call in earlier ones: what fills the slot returned after it.
     early: Vec<u32>,
+    /// For each slot the latest call up to its update: what sees the slot returned after it.
+    seen: Vec<u32>,
+    /// The latest call of all that tell a version.
+    latest: u32,
     /// The slots without an update.
     pub gaps: Vec<u32>,
     /// The operations that may fill gaps, in the order of their calls: those that never returned,
@@ -97,6 +101,8 @@ impl Layout {
             reads: Vec::new(),
             late: Vec::new(),
             early: Vec::new(),
+            seen: Vec::new(),
+            latest: 0,
             gaps: Vec::new(),
             pending: Vec::new(),
             silent: Vec::new(),
@@ -141,13 +147,14 @@ impl Layout {
         let told = self.records.iter().filter_map(|record| record.told.map(Version::number));
         match self.rise {
             Rise::ByOne => self.versions = (self.first..=highest).collect(),
-            Rise::Sparse if self.pending.is_empty() => {
+            Rise::Sparse if self.pending.is_empty() && self.silent.is_empty() => {
                 self.versions = [self.first].into_iter().chain(told).collect();
                 self.versions.sort_unstable();
                 self.versions.dedup();
             }
             Rise::Sparse => {
-                let untold = self.pending.len();
+                // Those that change nothing can all stand at the same one.
+                let untold = self.pending.len() + usize::from(!self.silent.is_empty());
                 let between = in_between(self.first, told, mentions, untold, SLOTS);
                 self.versions = between.ok_or(Trouble::TooFar)?;
             }
@@ -177,6 +184,28 @@ impl Layout {
     /// Whether an operation had not returned too early to make the version of a slot.
     pub fn is_lasting(&self, pending: Index, slot: u32) -> bool {
         self.record(pending).ret > self.early[slot as usize]
+    }
+
+    /// Whether a return comes after all calls before a slot.
+    pub fn is_after(&self, ret: u32, slot: u32) -> bool {
+        ret > self.early[slot as usize]
+    }
+
+    /// The first and the last slot that an operation without a version may make.
+    pub fn makes(&self, index: Index) -> (u32, u32) {
+        let Record { call, ret, .. } = *self.record(index);
+        let first = self.late.partition_point(|&late| late <= call);
+        let end = self.early.partition_point(|&early| early < ret);
+        (first as u32, end.saturating_sub(1) as u32)
+    }
+
+    /// The first and the last slot at which an operation without a version may stand; and whether
+    /// it may come after all of them.
+    pub fn stands(&self, index: Index) -> (u32, u32, bool) {
+        let Record { call, ret, .. } = *self.record(index);
+        let first = self.late[1..].partition_point(|&late| late <= call);
+        let end = self.seen.partition_point(|&seen| seen < ret);
+        (first as u32, end.saturating_sub(1) as u32, ret > self.latest)
     }
 
     /// The operation whose return shows first that the version of a slot existed.
@@ -254,16 +283,19 @@ impl Layout {
         self.late = earliest[..slots].iter().map(|&(ret, _)| ret).collect();
         let mut latest = (0, 0);
         self.early = Vec::with_capacity(slots);
+        self.seen = Vec::with_capacity(slots);
         for slot in 0..slots {
             self.early.push(latest.0);
             let greatest = |known: (u32, Index), &index: &Index| {
                 known.max((self.records[index as usize].call, index))
             };
             latest = self.updates[slot].iter().fold(latest, greatest);
+            self.seen.push(latest.0);
             self.compare(latest, earliest_read[slot])?;
             latest = self.reads[slot].iter().fold(latest, greatest);
             self.compare(latest, earliest[slot + 1])?;
         }
+        self.latest = latest.0;
         Ok(())
     }
 

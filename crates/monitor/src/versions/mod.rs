@@ -25,9 +25,10 @@
 //! *Sparse versions.* If the version also rises by itself, V4 gives at most one operation for each
 //! gap instead of exactly one, and the rest of the proof stands: read "a choice for some gaps".
 //!
-//! *Silent operations*: completed ones that tell no version. Let each be one that never returned:
-//! that allows more, so a *no* stays one. For a *yes*, and for a *no* where nothing leaves a
-//! choice, they are put into the order that was found ([`silent`]).
+//! *Silent operations*: completed ones that tell no version. Each fills a gap while it lasts, or
+//! stands somewhere without a change, or comes behind the highest version told. A key that has done
+//! neither when it had to does not fit ([`standing`]): a condition that every order meets, so a *no*
+//! stays one. For a *yes* those that fill no gap are put into the order that was found ([`silent`]).
 //!
 //! So keys interact only through which of them fills which gap: the engine looks ahead key by key
 //! ([`key`]), then matches gaps and pending operations ([`search`]); where that is hard, it asks
@@ -43,11 +44,13 @@
 mod arrange;
 mod contest;
 mod core;
+mod dues;
 mod examine;
 mod key;
 mod layout;
 mod search;
 mod silent;
+mod standing;
 mod steps;
 
 use self::core::Core;
@@ -95,12 +98,13 @@ pub(crate) fn decide(
     operations: &[OpId],
     cancel: &Cancel,
 ) -> Answer {
-    if reading.alphabet.versioned().is_none() {
-        return Answer::NoVersions;
-    }
+    let Some(automaton) = reading.alphabet.versioned() else { return Answer::NoVersions };
     let question = Question { history, reading, operations, cancel };
-    let pending = operations.iter().filter(|&&op| history.ret(op).is_none()).count();
-    if pending <= SHALLOW {
+    let is_untold =
+        |op: &&OpId| history.ret(**op).is_none() || !automaton_tells(&*automaton, reading, **op);
+    let untold = operations.iter().filter(is_untold).count();
+    drop(automaton);
+    if untold <= SHALLOW {
         return question.decide();
     }
     std::thread::scope(|scope| {
@@ -110,6 +114,11 @@ pub(crate) fn decide(
             Err(error) => Answer::Declined(error.to_string()),
         }
     })
+}
+
+/// Whether a completed operation tells a version.
+fn automaton_tells(automaton: &dyn Versioned, reading: &Interpretation, op: OpId) -> bool {
+    reading.class(op).is_some_and(|class| automaton.version(class).is_some())
 }
 
 struct Question<'q> {
@@ -138,10 +147,7 @@ impl Question<'_> {
         let steps = Steps::new(automaton, self.cancel);
         let mut keys = Keys::new(&layout, steps, keys);
         let mut fillings: Vec<Filling> = Vec::with_capacity(keys.keys.len());
-        let answer = match search(&mut keys, start, &mut fillings) {
-            Outcome::Order(order) => silent::place(&mut keys, start, order),
-            other => other,
-        };
+        let answer = search(&mut keys, start, &mut fillings);
         match (keys.steps.declined.take(), answer) {
             (Some(why), _) => Answer::Declined(why),
             (None, Outcome::Order(order)) => {
@@ -178,13 +184,14 @@ impl Question<'_> {
 /// Looks at each key alone, and keeps what completes it; then at all together.
 fn search(keys: &mut Keys<'_>, start: StateId, fillings: &mut Vec<Filling>) -> Outcome {
     if is_broken(Sabotage::BlindVersions) {
-        return Outcome::Order(order(keys.layout, &[]));
+        return silent::place(keys, start, order(keys.layout, &[]));
     }
     if is_broken(Sabotage::UnfilledGaps) {
         return Outcome::Core(Core::of_gaps(keys.layout));
     }
     for key in 0..keys.keys.len() {
-        match keys.viable(key, 0, start, &Used::new()) {
+        let first = keys.keys[key].start(start);
+        match keys.viable(key, 0, first, &Used::new()) {
             Ok(filling) => fillings.push(filling),
             Err(_) => return Outcome::Core(Core::of_key(keys, key, start)),
         }
@@ -193,18 +200,27 @@ fn search(keys: &mut Keys<'_>, start: StateId, fillings: &mut Vec<Filling>) -> O
     if has_few_gaps && contest::is_in_vain(keys, start) {
         return Outcome::Core(Core::of_gaps(keys.layout));
     }
-    let mut found = Search::new(keys, start, fillings).run(EASY);
+    let mut found = Search::new(keys, start, fillings).run(EASY, |keys, f| placed(keys, start, f));
     // It costs more than it saves where the first attempt ends.
     if matches!(found, Found::GaveUp) {
         if !has_few_gaps && contest::is_in_vain(keys, start) {
             return Outcome::Core(Core::of_gaps(keys.layout));
         }
-        found = Search::new(keys, start, fillings).run(NODES);
+        found = Search::new(keys, start, fillings).run(NODES, |keys, f| placed(keys, start, f));
     }
     match found {
-        Found::Filling(filling) => Outcome::Order(order(keys.layout, &filling)),
+        Found::Filling(outcome) => outcome,
         Found::Nothing => Outcome::Core(Core::of_gaps(keys.layout)),
+        Found::Refused => Outcome::Open("operations that tell no version fit nowhere"),
         Found::GaveUp => Outcome::Open("it takes too many steps"),
+    }
+}
+
+/// A filling of the gaps with all silent operations in their places, or why there are none.
+fn placed(keys: &mut Keys<'_>, start: StateId, filling: &[(u32, Index)]) -> Option<Outcome> {
+    match silent::place(keys, start, order(keys.layout, filling)) {
+        Outcome::Open(_) => None,
+        outcome => Some(outcome),
     }
 }
 

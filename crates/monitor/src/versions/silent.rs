@@ -4,16 +4,19 @@
 //! may stand between those that returned before it was called and those that were called after it
 //! returned, where its result fits and nothing changes. To take them in the order of their calls,
 //! each at the first such place behind the silent ones that precede it, is exact: what precedes an
-//! operation was called before it, and an early place never hinders a later operation.
+//! operation was called before it, and an early place never hinders a later operation. Those that
+//! have none and may come after the last operation that tells a version are the *end* of the
+//! order, which is searched for, with operations that never returned among them where it helps.
 //!
 //! If there are no gaps, nothing but told updates happened before the last operation that tells a
 //! version: then one that has to stand before that and has no place is a violation. Else another
-//! filling might have one for it, and the general search decides.
+//! filling might have one for it.
 
 use super::Outcome;
 use super::core::{Core, Meanwhile};
 use super::key::Keys;
-use super::layout::Index;
+use super::layout::{Index, NEVER};
+use hashbrown::HashSet;
 use seriatim_spec::{StateId, Version};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -25,12 +28,13 @@ pub(super) fn place(keys: &mut Keys<'_>, start: StateId, order: Vec<(Index, u64)
     let open = keys.layout.silent.iter().copied().filter(|&index| !is_placed[index as usize]);
     let open: Vec<Index> = open.collect();
     if open.is_empty() {
-        return Outcome::Order(order);
+        return in_time(keys, order);
     }
     let Some(walk) = Walk::along(keys, start, &order) else {
         return Outcome::Open("the order along the versions is not right for the whole object");
     };
     let mut places: Vec<(usize, Index)> = Vec::with_capacity(open.len());
+    let mut end: Vec<Index> = Vec::new();
     // Those that have returned by now raise the floor for all that are called later.
     let mut lasting: BinaryHeap<Reverse<(u32, usize)>> = BinaryHeap::new();
     let mut floor = 0;
@@ -45,20 +49,42 @@ pub(super) fn place(keys: &mut Keys<'_>, start: StateId, order: Vec<(Index, u64)
         let (low, high) = walk.window(record.call, record.ret);
         let ret = record.ret;
         let found = (low.max(floor)..=high).find(|&place| walk.fits(keys, index, place));
-        let is_certain = keys.layout.gaps.is_empty() && high < order.len();
+        let is_certain = keys.layout.gaps.is_empty();
         match found {
             Some(place) => {
                 lasting.push(Reverse((ret, place)));
                 places.push((place, index));
             }
+            None if high == order.len() => {
+                lasting.push(Reverse((ret, order.len() + 1)));
+                end.push(index);
+            }
             None if is_certain && floor <= low => {
                 return Outcome::Core(walk.core(keys, index, low..=high));
             }
             None if is_certain => return Outcome::Core(Core::of_silents(keys.layout)),
-            None => return Outcome::Open("an operation that tells no version fits nowhere"),
+            None => return Outcome::Open(NOWHERE),
         }
     }
-    Outcome::Order(merged(&walk, places))
+    let Some(end) = walk.end(keys, &is_placed, end) else { return Outcome::Open(NOWHERE) };
+    let mut all = merged(&walk, places);
+    all.extend(end);
+    in_time(keys, all)
+}
+
+const NOWHERE: &str = "an operation that tells no version fits nowhere";
+
+/// An order, if it respects real time: what fills gaps was not compared with one another.
+fn in_time(keys: &Keys<'_>, order: Vec<(Index, u64)>) -> Outcome {
+    let mut latest = 0;
+    for &(index, _) in &order {
+        let record = keys.layout.record(index);
+        if record.ret < latest {
+            return Outcome::Open("what fills the gaps does not respect real time");
+        }
+        latest = latest.max(record.call);
+    }
+    Outcome::Order(order)
 }
 
 /// The operations with those that were placed before some of them.
@@ -74,6 +100,20 @@ fn merged(walk: &Walk<'_>, mut places: Vec<(usize, Index)>) -> Vec<(Index, u64)>
         all.extend(order.get(place));
     }
     all
+}
+
+/// How many ways to end are looked at.
+const ENDS: usize = 20_000;
+
+/// One step of the end of an order.
+struct End {
+    done: Vec<bool>,
+    state: StateId,
+    version: u64,
+    /// The next operation to try from here.
+    next: usize,
+    /// The operation that led here.
+    last: Option<(Index, u64)>,
 }
 
 /// The object along an order.
@@ -105,6 +145,48 @@ impl<'o> Walk<'o> {
         let later = (1..returns.len()).rev();
         later.for_each(|place| returns[place - 1] = returns[place - 1].min(returns[place]));
         Some(Walk { order, states, returns, calls })
+    }
+
+    /// An order of silent operations behind all others, with some that never returned.
+    fn end(
+        &self,
+        keys: &mut Keys<'_>,
+        is_placed: &[bool],
+        mut all: Vec<Index>,
+    ) -> Option<Vec<(Index, u64)>> {
+        let wanted = all.len();
+        let lasting = |&&index: &&Index| keys.layout.record(index).ret == NEVER;
+        let helpers = keys.layout.pending.iter().filter(lasting);
+        all.extend(helpers.filter(|&&index| !is_placed[index as usize]));
+        let (state, version) = *self.states.last()?;
+        let mut seen: HashSet<(Vec<bool>, StateId)> = HashSet::new();
+        let mut way =
+            vec![End { done: vec![false; all.len()], state, version, next: 0, last: None }];
+        while let Some(at) = way.last_mut() {
+            if at.done[..wanted].iter().all(|&done| done) {
+                return Some(way.iter().filter_map(|at| at.last).collect());
+            }
+            let place = at.next;
+            at.next += 1;
+            if place == all.len() {
+                way.pop();
+                continue;
+            }
+            let record = *keys.layout.record(all[place]);
+            let is_over = |other: usize| keys.layout.record(all[other]).ret < record.call;
+            if at.done[place] || (0..wanted).any(|other| !at.done[other] && is_over(other)) {
+                continue;
+            }
+            let (mut done, state, version) = (at.done.clone(), at.state, at.version);
+            done[place] = true;
+            for (state, version) in keys.steps.outcomes(state, record.class, version) {
+                if seen.len() < ENDS && seen.insert((done.clone(), state)) {
+                    let last = Some((all[place], version));
+                    way.push(End { done: done.clone(), state, version, next: 0, last });
+                }
+            }
+        }
+        None
     }
 
     /// The first and the last place of an operation with this call and return.

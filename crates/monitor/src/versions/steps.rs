@@ -63,6 +63,12 @@ impl<'a> Steps<'a> {
         made
     }
 
+    /// All that an operation may lead to.
+    pub fn outcomes(&mut self, state: StateId, class: ClassId, before: u64) -> Vec<(StateId, u64)> {
+        self.take(state, class, before);
+        self.buffer.clone()
+    }
+
     /// Whether a completed operation that tells nothing may happen without a change.
     pub fn unchanged(&mut self, state: StateId, class: ClassId, version: u64) -> bool {
         self.take(state, class, version);
@@ -89,7 +95,7 @@ impl<'a> Steps<'a> {
 
     /// What a step led to that had been taken before. It counts as a step: the limits are to be met
     /// by a search that does nothing else.
-    pub fn recall(&mut self, known: Option<StateId>) -> Option<StateId> {
+    pub fn recall<T>(&mut self, known: Option<T>) -> Option<T> {
         self.count();
         known
     }

@@ -178,12 +178,14 @@ pub struct Size {
     pub unknown: f64,
     /// Values repeat after this many, if at all.
     pub values: Option<u64>,
+    /// The share of puts and gets that tell no revision.
+    pub silent: f64,
 }
 
 impl Size {
     /// A size without repeated values.
     pub fn new(clients: usize, operations: usize, keys: u64, unknown: f64) -> Self {
-        Size { clients, operations, keys, unknown, values: None }
+        Size { clients, operations, keys, unknown, values: None, silent: 0.0 }
     }
 }
 
@@ -221,6 +223,15 @@ pub fn large(seed: u64, size: Size, fault: Fault) -> Vec<Event> {
     }
     events.sort_by_key(|event| event.call);
     events
+}
+
+/// The same operation without its revision, if there is one.
+fn silenced(op: Op, ret: Ret) -> (Op, Ret) {
+    match op {
+        Op::Put(key, value) => (Op::QuietPut(key, value), Ret { revision: 0, ..ret }),
+        Op::Get(key) => (Op::Peek(key), Ret { revision: 0, ..ret }),
+        op => (op, ret),
+    }
 }
 
 struct Drawing {
@@ -275,6 +286,8 @@ impl Drawing {
             }
             _ => self.put(key, value, is_now),
         };
+        let is_silent = size.silent > 0.0 && self.random.part() < size.silent;
+        let (op, ret) = if is_silent { silenced(op, ret) } else { (op, ret) };
         (op, (!is_unknown).then_some(ret))
     }
 

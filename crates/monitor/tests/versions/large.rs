@@ -47,3 +47,29 @@ fn keys_that_contend_for_gaps_are_decided() {
         assert_eq!(checked.parts[0].decided_by, DecidedBy::Monitor("versions"), "{told}");
     }
 }
+
+/// Updates that tell no revision have to fill gaps, and reads that tell none have to stand
+/// somewhere: both are followed key by key. With many of both and time-outs among them it may be too
+/// much, which is said.
+#[test]
+fn updates_and_reads_without_a_revision_are_decided() {
+    for (seed, silent, unknown) in [(0, 0.2, 0.0), (0, 0.2, 0.1), (1, 0.5, 0.0), (2, 0.8, 0.0)] {
+        let size = Size { silent, ..Size::new(12, 2_000, 5, unknown) };
+        for fault in [Fault::Nothing, Fault::Wrong, Fault::Stale, Fault::Lost] {
+            let events = large(seed, size, fault);
+            let options = Options { time: Some(Duration::from_secs(60)), ..Options::default() };
+            let checked = check(Store::default(), &events, &options);
+            let part = &checked.parts[0];
+            let told = format!("{fault:?} {seed}: {} {:?}", checked.verdict.word(), part.fell_back);
+            assert_eq!(part.decided_by, DecidedBy::Monitor("versions"), "{told}");
+            let Verdict::Violation(core) = checked.verdict else {
+                // A read that tells no revision may have been slow instead of stale.
+                assert!(!matches!(fault, Fault::Wrong | Fault::Lost), "{told}");
+                continue;
+            };
+            assert!(fault != Fault::Nothing, "{told}");
+            assert!(core.operations.len() <= 20, "{told}: {}", core.operations.len());
+            assert!(checked.confirmation != Some(Confirmation::None), "{told}");
+        }
+    }
+}

@@ -120,7 +120,7 @@ fn operations_that_tell_no_version_get_the_verdict_of_brute_force() {
     let levels = agree(Kind::Silent, 0..count(20_000, 500_000));
     assert_reached(&levels, &["linearizable", "real time", "nobody", "one key", "one silent"]);
     let all: usize = levels.values().sum();
-    assert!(levels["by the general search"] < all / 5, "{levels:?}");
+    assert!(levels["by the general search"] < all / 100, "{levels:?}");
 }
 
 #[test]

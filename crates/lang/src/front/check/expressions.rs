@@ -378,7 +378,7 @@ impl Checker<'_> {
         let Some(record) = self.facts.records.iter().find(|r| r.name == name.text).cloned() else {
             let message = format!("`{}` is not a record of this specification", name.text);
             return Err(Diagnostic::new(name.span, message)
-                .hint("declare it inside of the specification: `struct Name { field: type }`"));
+                .hint("declare it inside of the specification: `record Name { field: type }`"));
         };
         for (at, (field, value)) in given.iter().enumerate() {
             let Some(place) = record.place(&field.text) else {

@@ -179,13 +179,15 @@ impl Parser<'_> {
         let mut spec = SpecDecl { name, params, records, vars, methods, functions };
         while !self.eat("}") {
             match self.peek().text {
+                "record" => spec.records.push(self.structure("record")?),
+                // What a record of a specification was called first; such files still mean the same.
                 "struct" => spec.records.push(self.structure("struct")?),
                 "var" => spec.vars.push(self.variable()?),
                 "version" | "sparse" => spec.vars.push(self.version()?),
                 "method" => spec.methods.push(self.function("method")?),
                 "fn" => spec.functions.push(self.function("fn")?),
                 _ => {
-                    let wanted = "`var`, `version var`, `struct`, `method`, `fn` or `}`";
+                    let wanted = "`var`, `version var`, `record`, `method`, `fn` or `}`";
                     return Err(self.unexpected(wanted));
                 }
             }

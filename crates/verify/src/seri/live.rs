@@ -1,7 +1,8 @@
 //! A specification in the algorithm language that hears of operations as they happen.
 
-use crate::seri_reader::{Invocation, SeriObject, Texts};
-use crate::seri_words::Words;
+use crate::seri::object::{Invocation, SeriObject};
+use crate::seri::texts::Texts;
+use crate::seri::words::Words;
 use seriatim_history::{Conventions, OpId, Outcome, ValueId};
 use seriatim_lang::spec::{Datum, SpecState};
 use seriatim_spec::live::{Effects, Listened, Live, Named, Sample, Told, recorded};

@@ -1,6 +1,6 @@
 //! The data of a specification in the words of the history that they were read from.
 
-use crate::seri_reader::Texts;
+use crate::seri::texts::Texts;
 use seriatim_history::{ValueId, Values};
 use seriatim_lang::program::SpecInfo;
 use seriatim_lang::spec::Datum;
