@@ -105,6 +105,33 @@ fn a_record_is_told_as_an_object_or_as_the_list_of_its_fields() {
 }
 
 #[test]
+fn what_a_set_or_a_map_lists_twice_no_specification_returns() {
+    let source = "spec shelf {
+      var names: set<value> = {}
+      var ages: map<value, int> = {}
+      method add(all: set<value>) { names = names + all }
+      method age(name: value, years: int) { ages[name] = years }
+      method look() -> (set<value>, map<value, int>) { return (names, ages) } }";
+    let add = |names: &str| format!(r#""op":"add","arg":{names}"#);
+    let look = |names: &str, ages: &str| format!(r#""op":"look","result":[{names},{ages}]"#);
+    let word = |names: &str, ages: &str| {
+        let age = r#""op":"age","arg":["ann",7]"#;
+        word_of(source, &[&add(r#"["ann","bob"]"#), age, &look(names, ages)])
+    };
+    assert_eq!(word(r#"["bob","ann"]"#, r#"[["ann",7]]"#), "linearizable");
+    assert_eq!(word(r#"["bob","ann","bob"]"#, r#"[["ann",7]]"#), "violation");
+    assert_eq!(word(r#"["bob","ann"]"#, r#"[["ann",7],["ann",7]]"#), "violation");
+    assert!(word_of(source, &[&add(r#"["ann","ann"]"#)]).contains("expected 1 arguments"));
+    let reader = SeriReader::parse(source, None).expect("a specification");
+    let twice = look(r#"["bob","bob"]"#, r#"[["ann",7],["ann",8]]"#);
+    let mut log =
+        read_str(&format!("{{\"process\":0,{twice},\"call\":1,\"return\":2}}")).expect("a log");
+    let told =
+        format!("{:?}", check(&mut log, &reader, &Options::default()).expect("it is read").verdict);
+    assert!(told.contains(r#"([\"bob\", \"bob\"], [(\"ann\", 7), (\"ann\", 8)])"#), "{told}");
+}
+
+#[test]
 fn a_text_of_a_specification_is_the_text_of_the_log() {
     let join = |name: &str, joined: bool| {
         format!(r#""op":"join","arg":[{name},["Leader",7,null]],"result":{joined}"#)

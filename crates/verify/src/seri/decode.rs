@@ -1,5 +1,9 @@
 //! Recorded values as data of a specification, by the types that its methods declare: integers are
 //! numbers or keys where the specification wants those, any value is opaque data, `nil` is `empty`.
+//!
+//! A set holds an element once and a map a key once. A result that lists one twice stays the list that
+//! it is, which no specification returns; an argument that does is not accepted. It would be unsound to
+//! make a set or a map of either: what was repeated would be forgotten.
 
 use crate::seri::object::{Invocation, SeriObject};
 use crate::seri::texts::Texts;
@@ -13,6 +17,14 @@ use seriatim_lang::types::{Record, Type};
 struct Reading<'r> {
     operation: Operation<'r>,
     texts: &'r Texts,
+    what: What,
+}
+
+/// What of an operation is being read.
+#[derive(Clone, Copy, PartialEq)]
+enum What {
+    Argument,
+    Result,
 }
 
 impl SeriObject {
@@ -37,7 +49,7 @@ impl SeriObject {
         operation: Operation<'_>,
         texts: &Texts,
     ) -> Result<(Invocation, Option<Datum>), InputError> {
-        let reading = Reading { operation, texts };
+        let argument = Reading { operation, texts, what: What::Argument };
         let refuse =
             |problem| InputError::new(operation.history.source(), operation.line(), problem);
         let info = self.spec.info();
@@ -60,7 +72,7 @@ impl SeriObject {
         };
         let args = arguments(operation, types.len())
             .and_then(|ids| {
-                ids.iter().zip(&types).map(|(&id, ty)| self.datum(reading, id, ty)).collect()
+                ids.iter().zip(&types).map(|(&id, ty)| self.datum(argument, id, ty)).collect()
             })
             .ok_or_else(|| {
                 misfit(format!("{} arguments as `{}` takes", types.len(), function.name))
@@ -69,6 +81,7 @@ impl SeriObject {
             Outcome::Pending => None,
             _ if function.result == Type::Unit => Some(Datum::unit()),
             _ => {
+                let reading = Reading { what: What::Result, ..argument };
                 let result = self.datum(reading, operation.result(), &function.result);
                 Some(result.ok_or_else(|| misfit("a result of the method's type".to_owned()))?)
             }
@@ -81,7 +94,7 @@ impl SeriObject {
     /// The datum of a type that a recorded value stands for. A variant is told by its name or its
     /// number.
     fn datum(&self, reading: Reading<'_>, id: ValueId, ty: &Type) -> Option<Datum> {
-        let Reading { operation, texts } = reading;
+        let Reading { operation, texts, what } = reading;
         let values = operation.history.values();
         let number = || i32::try_from(values.as_int(id)?).ok();
         let all = |ids: Vec<ValueId>, of: &Type| -> Option<Vec<Datum>> {
@@ -103,13 +116,25 @@ impl SeriObject {
             Type::Array(of, _) | Type::Seq(of) => {
                 Some(Datum::List(all(items(operation, id)?, of)?.into()))
             }
-            Type::Set(of) => Some(Datum::set(all(items(operation, id)?, of)?)),
+            Type::Set(of) => {
+                let elements = all(items(operation, id)?, of)?;
+                match repeats(elements.iter()) {
+                    false => Some(Datum::set(elements)),
+                    true => (what == What::Result).then(|| Datum::List(elements.into())),
+                }
+            }
             Type::Map(key, value) => {
                 let entries = entries_of(values, id)?.into_iter();
-                let data = entries.map(|(k, v)| {
+                let entries = entries.map(|(k, v)| {
                     Some((self.datum(reading, k, key)?, self.datum(reading, v, value)?))
                 });
-                data.collect::<Option<Vec<_>>>().map(Datum::map)
+                let entries: Vec<(Datum, Datum)> = entries.collect::<Option<_>>()?;
+                let pair = |(k, v)| Datum::Tuple([k, v].into());
+                match repeats(entries.iter().map(|(key, _)| key)) {
+                    false => Some(Datum::map(entries)),
+                    true => (what == What::Result)
+                        .then(|| Datum::List(entries.into_iter().map(pair).collect())),
+                }
             }
             Type::Enum(of) => {
                 let variants = &self.spec.info().facts.enums[of.0 as usize].variants;
@@ -168,6 +193,13 @@ fn arguments(operation: Operation<'_>, wanted: usize) -> Option<Vec<ValueId>> {
         }
         _ => None,
     }
+}
+
+/// Whether one of them is there twice.
+fn repeats<'d>(data: impl Iterator<Item = &'d Datum>) -> bool {
+    let mut data: Vec<&Datum> = data.collect();
+    data.sort();
+    data.windows(2).any(|two| two[0] == two[1])
 }
 
 /// The items of a list.

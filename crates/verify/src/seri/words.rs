@@ -42,8 +42,12 @@ impl Words<'_> {
                 };
                 format!("{{{}}}", joined(fields.map(field)))
             }
-            (Type::Array(of, _) | Type::Seq(of), Datum::List(items)) => {
+            (Type::Array(of, _) | Type::Seq(of) | Type::Set(of), Datum::List(items)) => {
                 format!("[{}]", all(of, items))
+            }
+            (Type::Map(key, value), Datum::List(entries)) => {
+                let pair = Type::Tuple(vec![(**key).clone(), (**value).clone()]);
+                format!("[{}]", all(&pair, entries))
             }
             (Type::Set(of), Datum::Set(items)) => format!("{{{}}}", all(of, items)),
             (Type::Map(key, value), Datum::Map(entries)) => {
