@@ -15,12 +15,16 @@
 //! 4. *Context*: the breadth-first search knows operations that can be taken first without loss.
 //!    They are replaced by the state that they leave.
 //!
+//! Values come first where that is cheap: what is left is decided at once, while a prefix of everything
+//! may be as hard as everything, or harder.
+//!
 //! Taking out any other operation (a write whose value is still read) would make evidence up, so it
 //! is not done. A reduction whose check runs out of effort is not made. The effort is counted in
 //! configurations, so the result is the same on every machine and for any number of threads, unless
 //! the time for explanations ends first; then it is the best that was reached.
 
 use crate::fast::{self, Allowance, Object};
+use crate::grounds::NO_ORDER;
 use crate::sabotage::{Sabotage, is_broken};
 use crate::search::{Engine, Memory, Part, Progress, Strategy, explain};
 use hashbrown::{HashMap, HashSet};
@@ -37,6 +41,9 @@ const MONITOR_WORK: usize = 1 << 16;
 
 /// The configurations that all checks together may meet.
 const ALLOWANCE: u64 = 600_000;
+
+/// The same for a first attempt to do without most values.
+const FIRST_ALLOWANCE: u64 = 10_000;
 
 /// Of a longer part, single operations are taken out only if nothing else makes it small.
 const LONG: usize = 2_000;
@@ -57,7 +64,23 @@ pub struct Shrinker<'a> {
     pub memory: &'a Memory,
     /// The configurations that may still be met.
     pub left: u64,
+    /// How hard a candidate is tried.
+    effort: Effort,
 }
+
+/// How hard a candidate is tried.
+#[derive(Clone, Copy)]
+struct Effort {
+    /// The expansions that one check may take in each direction.
+    expansions: u64,
+    /// How many operations are read for the price of a configuration.
+    reading: u64,
+}
+
+/// What is worth it once nothing else helps.
+const FULL: Effort = Effort { expansions: EFFORT, reading: u64::MAX };
+/// What is worth it for an attempt that may be hopeless.
+const LITTLE: Effort = Effort { expansions: 1_000, reading: 16 };
 
 /// Makes a violation small: that of a part, or what a monitor made of it.
 pub fn minimise(
@@ -72,22 +95,30 @@ pub fn minimise(
         let before = std::mem::replace(&mut count, candidate.operations.len());
         before - candidate.operations.len()
     };
-    shrinker.shorten(&mut candidate);
+    let is_all = operations.len() == shrinker.part.len();
+    if is_all && operations.len() > FEW {
+        shrinker.try_without_values(&mut candidate);
+        left_out.values = gone(&candidate);
+    }
+    shrinker.shorten(&mut candidate, is_all);
     left_out.later = gone(&candidate);
     let mut best = shrinker.conclude(&candidate, left_out);
     let is_long = candidate.operations.len() > LONG && best.0.operations.len() < SMALL;
     if best.0.operations.len() > 1 && !is_long {
         shrinker.take_out_values(&mut candidate);
-        left_out.values = gone(&candidate);
+        left_out.values += gone(&candidate);
         shrinker.take_out_read_only(&mut candidate);
         left_out.read_only = gone(&candidate);
         let other = shrinker.conclude(&candidate, left_out);
-        let size = |core: &Counterexample| (core.operations.len(), core.context.is_some());
+        // Who reads a context has more to believe than who reads a few operations more.
+        let context = |core: &Counterexample| if core.context.is_some() { SMALL / 2 } else { 0 };
+        let size = |core: &Counterexample| core.operations.len() + context(core);
         if size(&other.0) <= size(&best.0) {
             best = other;
         }
     }
-    if best.0.operations == violation.operations && best.0.context.is_none() {
+    let is_found = best.0.operations == violation.operations && best.0.context.is_none();
+    if is_found && violation.explanation.sentence != NO_ORDER {
         // Whoever found it says it better.
         best.0.explanation.sentence = violation.explanation.sentence;
     }
@@ -130,11 +161,22 @@ impl<'a> Shrinker<'a> {
         cancel: &'a Cancel,
         memory: &'a Memory,
     ) -> Self {
-        Shrinker { history, part, reader, object: None, cancel, memory, left: ALLOWANCE }
+        let (object, left, effort) = (None, ALLOWANCE, FULL);
+        Shrinker { history, part, reader, object, cancel, memory, left, effort }
     }
 
-    /// Finds the shortest bad prefix: small ones first, farther and farther, then by bisection.
-    fn shorten(&mut self, candidate: &mut Candidate) {
+    /// Takes out whole values as long as that takes little effort.
+    fn try_without_values(&mut self, candidate: &mut Candidate) {
+        let left = std::mem::replace(&mut self.left, FIRST_ALLOWANCE);
+        self.effort = LITTLE;
+        self.take_out_values(candidate);
+        self.effort = FULL;
+        self.left = left.saturating_sub(FIRST_ALLOWANCE - self.left);
+    }
+
+    /// Finds the shortest bad prefix: small ones first, farther and farther, then by bisection. If
+    /// nothing was left out but by fair reductions, the whole part goes wrong there as well.
+    fn shorten(&mut self, candidate: &mut Candidate, is_fair: bool) {
         let mut returns: Vec<Time> =
             candidate.operations.iter().filter_map(|&op| self.history.ret(op)).collect();
         if let Horizon::Until(end) = candidate.horizon {
@@ -166,8 +208,7 @@ impl<'a> Shrinker<'a> {
         }
         let Some(&end) = returns.get(bad) else { return };
         let whole = Candidate { operations: self.part.to_vec(), horizon: candidate.horizon };
-        let is_all = candidate.operations.len() == self.part.len();
-        let is_right = is_all || is_broken(Sabotage::EarlyEnd);
+        let is_right = is_fair || is_broken(Sabotage::EarlyEnd);
         if is_right || self.is_violation(&self.prefix(&whole, end)) {
             *candidate = self.prefix(candidate, end);
         }
@@ -234,6 +275,9 @@ impl<'a> Shrinker<'a> {
         while size > 0 {
             let mut start = 0;
             while start < lots.len() {
+                if self.is_spent() {
+                    return;
+                }
                 let end = (start + size).min(lots.len());
                 let mut smaller = candidate.clone();
                 let gone: HashSet<OpId> = lots[start..end].iter().flatten().copied().collect();
@@ -281,9 +325,14 @@ impl<'a> Shrinker<'a> {
         self.history.restricted(&candidate.operations, candidate.horizon)
     }
 
+    /// Whether nothing more can be found out.
+    fn is_spent(&self) -> bool {
+        self.cancel.is_raised() || self.left == 0
+    }
+
     /// Whether a candidate is known not to be linearizable.
     fn is_violation(&mut self, candidate: &Candidate) -> bool {
-        if self.cancel.is_raised() || self.left == 0 {
+        if self.is_spent() {
             return false;
         }
         let mut history = self.restricted(candidate);
@@ -296,12 +345,14 @@ impl<'a> Shrinker<'a> {
             self.left = self.left.saturating_sub(1 + history.len() as u64 / 16);
             return matches!(claim, Claim::Violation(_));
         }
+        self.left = self.left.saturating_sub(history.len() as u64 / self.effort.reading);
         let Ok(reading) = self.reader.read(&mut history) else { return false };
         let operations: Vec<OpId> = reading.operations().collect();
         let part = Part::new(&history, &reading, &operations);
         for strategy in [Strategy::DepthFirst, Strategy::BreadthFirst] {
             let mut engine = Engine::new(&part, strategy, self.cancel);
-            let progress = engine.run(EFFORT.min(self.left), self.cancel, self.memory);
+            let expansions = self.effort.expansions.min(self.left);
+            let progress = engine.run(expansions, self.cancel, self.memory);
             self.spend(&engine);
             engine.retire(self.memory);
             match progress {
@@ -394,6 +445,9 @@ impl<'a> Shrinker<'a> {
 
 /// A history of fewer operations is shown whole.
 const SMALL: usize = 8;
+
+/// Of so few operations every prefix is decided at once.
+const FEW: usize = 64;
 
 /// The sentence that says why, from the attempts.
 fn explained(

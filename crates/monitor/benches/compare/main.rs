@@ -5,6 +5,8 @@
 //! cargo bench -p seriatim-monitor --bench compare                          # a table, in Markdown
 //! cargo bench -p seriatim-monitor --bench compare -- --page                # … and into the book
 //! cargo bench -p seriatim-monitor --bench compare -- --page --short        # … without the longest rows
+//! cargo bench -p seriatim-monitor --bench compare -- piece 0 9 > a         # rows 0 to 8 of `rows.tsv`
+//! cargo bench -p seriatim-monitor --bench compare -- --page --of a b c     # pieces, into the book
 //! PORCUPINE_CLI=… cargo bench -p seriatim-monitor --bench compare          # with a peer beside it
 //! cargo bench -p seriatim-monitor --bench compare -- stack                 # the rows whose names say so
 //! cargo bench -p seriatim-monitor --bench compare -- instructions          # fails if a row costs 5 % more
@@ -22,7 +24,7 @@ mod peers;
 mod rows;
 mod run;
 
-use peers::Lengths;
+use peers::{Lengths, Wanted};
 use std::path::PathBuf;
 
 fn main() {
@@ -36,15 +38,25 @@ fn main() {
     match arguments[..] {
         ["instructions"] => instructions::compare(&command),
         ["instructions", "--bless"] => instructions::bless(&command),
-        ["--page"] => page::write(&peers::table(&command, "", Lengths::All)),
-        ["--page", "--short"] => page::write(&peers::table(&command, "", Lengths::Short)),
+        ["--page"] => page::write(&peers::table(&command, &Wanted::all(Lengths::All))),
+        ["--page", "--short"] => page::write(&peers::table(&command, &Wanted::all(Lengths::Short))),
+        ["--page", "--of", ref pieces @ ..] => {
+            let read = |piece: &&str| std::fs::read_to_string(piece).expect("a piece");
+            let pieces: Vec<String> = pieces.iter().map(read).collect();
+            page::write(&peers::joined(&pieces));
+        }
+        ["piece", from, to] => {
+            let place = |text: &str| text.parse().expect("the place of a row");
+            let places = place(from)..place(to);
+            peers::piece(&command, &Wanted { places, ..Wanted::all(Lengths::All) });
+        }
         ["alone", spec, runs, files] => match library::check_alone(spec, runs, files) {
             Some(seconds) => println!("{seconds}"),
             None => std::process::exit(2),
         },
-        ["--short"] => _ = peers::table(&command, "", Lengths::Short),
-        [wanted] => _ = peers::table(&command, wanted, Lengths::All),
-        _ => _ = peers::table(&command, "", Lengths::All),
+        ["--short"] => _ = peers::table(&command, &Wanted::all(Lengths::Short)),
+        [name] => _ = peers::table(&command, &Wanted { name, ..Wanted::all(Lengths::All) }),
+        _ => _ = peers::table(&command, &Wanted::all(Lengths::All)),
     }
 }
 

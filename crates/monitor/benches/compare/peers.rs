@@ -57,49 +57,135 @@ struct Times {
     check: Vec<f64>,
 }
 
-/// Measures the rows whose names contain a text, of all lengths or of short histories alone: a table
-/// in Markdown, printed line by line.
-pub fn table(command: &Path, wanted: &str, lengths: Lengths) -> String {
-    let peers: Vec<Peer> = PEERS
-        .iter()
-        .filter_map(|&(variable, format)| {
-            let command = PathBuf::from(std::env::var_os(variable)?);
-            Some(Peer { name: variable.trim_end_matches("_CLI"), format, command })
-        })
-        .collect();
+/// The peers that are there.
+fn peers() -> Vec<Peer> {
+    let there = |&(variable, format): &(&'static str, &'static str)| {
+        let command = PathBuf::from(std::env::var_os(variable)?);
+        Some(Peer { name: variable.trim_end_matches("_CLI"), format, command })
+    };
+    PEERS.iter().filter_map(there).collect()
+}
+
+/// Which rows are measured.
+pub struct Wanted<'w> {
+    /// Their names contain this.
+    pub name: &'w str,
+    pub lengths: Lengths,
+    /// Their places in the table, those of the library before the first.
+    pub places: std::ops::Range<usize>,
+}
+
+impl Wanted<'_> {
+    /// The rows of some lengths.
+    pub fn all(lengths: Lengths) -> Self {
+        Wanted { name: "", lengths, places: 0..usize::MAX }
+    }
+}
+
+/// Measures rows: a table in Markdown, printed line by line.
+pub fn table(command: &Path, wanted: &Wanted<'_>) -> String {
+    let peers = peers();
+    let names: Vec<&str> = peers.iter().map(|peer| peer.name).collect();
     let mut table = String::new();
     let mut print = |line: String| {
         println!("{line}");
         table += &line;
         table += "\n";
     };
-    let head = peers.iter().map(|peer| {
-        let Peer { name, .. } = peer;
-        format!(" {name}: CPU s | MB | times | check alone | times |")
-    });
-    let head: String = head.collect();
-    let columns = "| row | history | `seriatim gen` | by | verdict | before | goal | now | MB | check alone |";
-    print(format!("{columns}{head}"));
-    let lines = " ---: |".repeat(3 + 5 * peers.len());
-    print(format!("| --- | --- | --- | --- | --- | --- | --- |{lines}"));
-    library::measured(wanted, peers.len()).into_iter().for_each(&mut print);
-    let folder = folder();
+    print(head(&names));
     let mut times: Vec<Times> = peers.iter().map(|_| Times::default()).collect();
-    let is_wanted = |row: &&Row| row.name.contains(wanted) && lengths.hold(row);
-    for row in rows().iter().filter(is_wanted) {
-        let Some(file) = row.make(command, &folder) else { continue };
-        let (ours, theirs) = measure(command, &peers, row, &file);
-        row.unmake(&file);
-        print(line(row, &ours, &theirs, &mut times));
-    }
-    for (Peer { name, .. }, times) in peers.iter().zip(&times) {
-        print(format!("\n{name}, {}.", times.words()));
-    }
-    let _ = std::fs::remove_dir(folder);
+    measure_rows(command, wanted, &peers, |line, of_row| {
+        print(line);
+        times.iter_mut().zip(of_row).for_each(|(all, of_row)| all.extend(of_row));
+    });
+    names
+        .iter()
+        .zip(&times)
+        .for_each(|(name, times)| print(format!("\n{name}, {}.", times.words())));
     table
 }
 
+/// Measures some rows and prints what [`joined`] makes a table of: for a machine that is quiet for
+/// minutes, and not for an hour.
+pub fn piece(command: &Path, wanted: &Wanted<'_>) {
+    let peers = peers();
+    let names: Vec<&str> = peers.iter().map(|peer| peer.name).collect();
+    println!("peers\t{}", names.join("\t"));
+    measure_rows(command, wanted, &peers, |line, times| {
+        println!("{line}");
+        for (name, times) in names.iter().zip(times) {
+            let numbers = |times: &[f64]| times.iter().map(f64::to_string).collect::<Vec<_>>();
+            let (process, check) = (numbers(&times.process), numbers(&times.check));
+            println!("times\t{name}\t{}\t{}", process.join(" "), check.join(" "));
+        }
+    });
+}
+
+/// The table of pieces that were measured with the same peers.
+pub fn joined(pieces: &[String]) -> String {
+    let lines: Vec<&str> = pieces.iter().flat_map(|piece| piece.lines()).collect();
+    let names = lines.iter().find_map(|line| line.strip_prefix("peers\t")).unwrap_or_default();
+    let names: Vec<&str> = names.split('\t').filter(|name| !name.is_empty()).collect();
+    let mut table = head(&names) + "\n";
+    for line in lines.iter().filter(|line| line.starts_with('|')) {
+        table += &format!("{line}\n");
+    }
+    for name in names {
+        let mut times = Times::default();
+        for line in &lines {
+            if let ["times", of, process, check] = line.split('\t').collect::<Vec<_>>()[..]
+                && of == name
+            {
+                let numbers = |text: &str| text.split(' ').filter_map(|n| n.parse().ok()).collect();
+                times.extend(Times { process: numbers(process), check: numbers(check) });
+            }
+        }
+        table += &format!("\n{name}, {}.\n", times.words());
+    }
+    table
+}
+
+/// The head of the table.
+fn head(peers: &[&str]) -> String {
+    let columns = "| row | history | `seriatim gen` | by | verdict | before | goal | now | MB | check alone |";
+    let theirs = |name: &&str| format!(" {name}: CPU s | MB | times | check alone | times |");
+    let theirs: String = peers.iter().map(theirs).collect();
+    let lines = " ---: |".repeat(3 + 5 * peers.len());
+    format!("{columns}{theirs}\n| --- | --- | --- | --- | --- | --- | --- |{lines}")
+}
+
+/// Measures rows and tells of each its line, and how many times ours the peers took.
+fn measure_rows(
+    command: &Path,
+    wanted: &Wanted<'_>,
+    peers: &[Peer],
+    mut tell: impl FnMut(String, Vec<Times>),
+) {
+    let Wanted { name, lengths, ref places } = *wanted;
+    if places.start == 0 {
+        let lines = library::measured(name, peers.len());
+        lines.into_iter().for_each(|line| tell(line, Vec::new()));
+    }
+    let folder = folder();
+    for (_, row) in rows().iter().enumerate().filter(|(place, row)| {
+        places.contains(place) && row.name.contains(name) && lengths.hold(row)
+    }) {
+        let Some(file) = row.make(command, &folder) else { continue };
+        let (ours, theirs) = measure(command, peers, row, &file);
+        row.unmake(&file);
+        let mut times: Vec<Times> = peers.iter().map(|_| Times::default()).collect();
+        let line = line(row, &ours, &theirs, &mut times);
+        tell(line, times);
+    }
+    let _ = std::fs::remove_dir(folder);
+}
+
 impl Times {
+    fn extend(&mut self, more: Times) {
+        self.process.extend(more.process);
+        self.check.extend(more.check);
+    }
+
     fn words(&self) -> String {
         let said = |name: &str, times: &[f64]| {
             let least = times.iter().copied().fold(f64::INFINITY, f64::min);

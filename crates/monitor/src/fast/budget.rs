@@ -7,7 +7,7 @@
 
 use std::cell::Cell;
 
-/// Says whether a monitor may go on. Work is counted in operations looked at, about a hundred
+/// Says whether a monitor may go on. Work is counted in operations looked at, some hundred
 /// nanoseconds each.
 pub trait Budget {
     /// Spends some work; whether the monitor may go on.
@@ -25,11 +25,15 @@ impl Budget for Unlimited {
 
 /// The work of a monitor that branches before it has to compete with the search, besides some for
 /// each operation.
-const FIRST_WORK: usize = 1 << 12;
+const FIRST_WORK: usize = 1 << 8;
 
-/// The work that a monitor may do for so many operations before it has to compete with the search.
+/// Histories of more operations take long to be made ready for the search.
+const LONG: usize = 1 << 11;
+
+/// The work that a monitor may do for so many operations before it has to compete with the search,
+/// and begin anew: about two guesses, or some more where it takes the search as long to begin.
 pub(crate) fn part_allowance(operations: usize) -> usize {
-    FIRST_WORK + 8 * operations
+    FIRST_WORK + 2 * operations + 6 * operations.saturating_sub(LONG)
 }
 
 /// A monitor may do so much and no more.

@@ -7,8 +7,8 @@
 //! two run at the same time, and the first answer wins.
 //!
 //! A fast monitor that turns out to be slow ([`Rival`]) works beside the searches, on one thread:
-//! whenever it has done some work, the searches take turns that cost as much. So the first answer
-//! takes at most twice as long as it would alone, whoever gives it.
+//! whenever it has done some work, the searches go on for as long, if need be in the middle of a
+//! turn. So the first answer takes about twice as long as it would alone, whoever gives it.
 //!
 //! Which violation is *the first* does not depend on who is faster. Every turn has a `Place` in the
 //! order in which one thread would take turns, and what a turn finds depends on nothing but the
@@ -109,9 +109,9 @@ const FIRST_TURN: u64 = 1 << 11;
 const LONGEST_TURN: u64 = 1 << 16;
 
 /// The work of a monitor that takes as long as one expansion.
-const WORK_OF_EXPANSION: i64 = 8;
-/// The work of a monitor between two turns of the searches.
-const WORK_OF_TURN: i64 = 1 << 13;
+const WORK_OF_EXPANSION: u64 = 3;
+/// The work of a monitor after which the searches go on.
+const WORK_OF_SLICE: u64 = 1 << 10;
 
 /// Decides all parts, as far as the limits allow.
 pub fn run(plan: &Plan<'_>, rival: &Rival<'_>) -> Outcome {
@@ -140,6 +140,8 @@ struct Task<'a> {
     strategy: Strategy,
     engine: Option<Engine<'a>>,
     turn: u64,
+    /// The expansions of this turn that were made before it was interrupted.
+    made: u64,
     effort: u64,
 }
 
@@ -149,7 +151,7 @@ type Place = (u64, usize, Strategy);
 impl Task<'_> {
     /// A search of a part, before its first turn.
     fn new(part: usize, strategy: Strategy) -> Self {
-        Task { part, strategy, engine: None, turn: 0, effort: 0 }
+        Task { part, strategy, engine: None, turn: 0, made: 0, effort: 0 }
     }
 
     /// The place of its next turn.
@@ -220,14 +222,15 @@ impl<'p, 'a: 'p> WorkQueue<'p, 'a> {
     /// Takes turns until nothing is left to do.
     fn work(&self) {
         while let Some(task) = self.fetch() {
-            self.take_turn(task);
+            self.take_turn(task, u64::MAX);
         }
     }
 
     /// Lets a rival decide parts while the searches take turns.
     fn compete(&self, rival: &Rival<'_>) {
         for &part in rival.parts {
-            let turns = Turns { queue: self, part, owed: Cell::new(0) };
+            // It has had a turn: the searches begin.
+            let turns = Turns { queue: self, part, owed: Cell::new(WORK_OF_SLICE) };
             if turns.is_over() {
                 continue;
             }
@@ -257,8 +260,9 @@ impl<'p, 'a: 'p> WorkQueue<'p, 'a> {
         }
     }
 
-    /// Takes a turn; gives the expansions that it was meant to take.
-    fn take_turn(&self, mut task: Task<'p>) -> u64 {
+    /// Takes a turn, or as much of it as so many expansions are; gives those that it was meant to
+    /// take.
+    fn take_turn(&self, mut task: Task<'p>, most: u64) -> u64 {
         let plan = self.plan;
         let cell = &self.parts[task.part];
         let operations = &plan.parts[task.part];
@@ -269,10 +273,11 @@ impl<'p, 'a: 'p> WorkQueue<'p, 'a> {
         let part = cell.get_or_init(|| Part::new(plan.history, plan.reading, operations));
         let engine =
             task.engine.get_or_insert_with(|| Engine::new(part, task.strategy, plan.cancel));
-        let expansions = match task.turn {
+        let whole = match task.turn {
             0 => FIRST_TURN + u64::from(part.end().0) * 2,
             turn => FIRST_TURN.saturating_mul(1 << turn.min(32)).min(LONGEST_TURN),
         };
+        let expansions = most.min(whole - task.made);
         let before = engine.configurations();
         let progress = engine.run(expansions, plan.cancel, plan.memory);
         let met = engine.configurations() - before;
@@ -287,11 +292,27 @@ impl<'p, 'a: 'p> WorkQueue<'p, 'a> {
                 Some(Finding::Open(limit, events))
             }
         };
+        task.made += expansions;
+        if finding.is_none() && task.made < whole {
+            self.interrupt(task, met);
+            return expansions;
+        }
         if finding.is_none() {
-            task.effort += expansions;
+            task.effort += whole;
+            task.made = 0;
         }
         self.hand_in(task, finding, met);
         expansions
+    }
+
+    /// Puts a task back in the middle of its turn, which goes on later at the same place.
+    fn interrupt(&self, task: Task<'p>, met: usize) {
+        let mut state = self.state();
+        state.running -= 1;
+        state.standing.configurations += met;
+        state.waiting.push(task);
+        drop(state);
+        self.changed.notify_all();
     }
 
     fn hand_in(&self, mut task: Task<'p>, finding: Option<Finding>, met: usize) {
@@ -353,7 +374,7 @@ struct Turns<'t, 'p, 'a> {
     queue: &'t WorkQueue<'p, 'a>,
     part: usize,
     /// The rival's work that the searches have not made up for.
-    owed: Cell<i64>,
+    owed: Cell<u64>,
 }
 
 impl<'p, 'a: 'p> Turns<'_, 'p, 'a> {
@@ -368,15 +389,17 @@ impl<'p, 'a: 'p> Turns<'_, 'p, 'a> {
 
 impl<'p, 'a: 'p> Budget for Turns<'_, 'p, 'a> {
     fn spend(&self, work: usize) -> bool {
-        self.owed.set(self.owed.get() + work as i64);
-        if self.owed.get() < WORK_OF_TURN {
+        self.owed.set(self.owed.get() + work as u64);
+        if self.owed.get() < WORK_OF_SLICE {
             return true;
         }
-        while self.owed.get() >= WORK_OF_TURN
+        while let most @ 1.. = self.owed.get() / WORK_OF_EXPANSION
+            && !self.is_over()
             && let Some(task) = self.queue.fetch()
         {
-            let expansions = self.queue.take_turn(task);
-            self.owed.set(self.owed.get() - expansions as i64 * WORK_OF_EXPANSION);
+            // A turn that could not begin is not taken again.
+            let taken = self.queue.take_turn(task, most).max(1);
+            self.owed.set(self.owed.get().saturating_sub(taken * WORK_OF_EXPANSION));
         }
         !self.is_over() && !self.queue.plan.cancel.is_raised()
     }
@@ -407,5 +430,63 @@ impl State<'_> {
             self.standing.operations_decided += plan.parts[task.part].len();
         }
         self.findings[task.part] = Some(finding);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use seriatim_spec::generate::{Generator, Profile, Repetition, Violation};
+    use seriatim_spec::{ChosenReader, Failures, Reader, SpecChoice};
+
+    /// What is found of a stack whose values repeat, beside somebody who works and says this.
+    fn found(seed: u64, is_wrong: bool, says: &dyn Fn(&dyn Budget) -> Option<Finding>) -> Outcome {
+        let choice = SpecChoice::parse("stack").unwrap();
+        let violation = if is_wrong { Violation::At(20) } else { Violation::None };
+        let values = Repetition::Among(3);
+        let profile =
+            Profile { operations: 40, threads: 4, values, violation, seed, ..Profile::default() };
+        let mut history = Generator::new(&choice, profile).unwrap().history().unwrap().history;
+        let reader = ChosenReader { choice, failures: Failures::default() };
+        let reading = reader.read(&mut history).unwrap();
+        let plan = Plan {
+            history: &history,
+            reading: &reading,
+            parts: &[reading.operations().collect()],
+            strategies: &[Strategy::DepthFirst, Strategy::BreadthFirst],
+            threads: 1,
+            stop_at_first: StopAt::FirstViolation,
+            cancel: &Cancel::never(),
+            memory: &Memory::new(1 << 30),
+            observer: None,
+        };
+        run(&plan, &Rival { parts: &[0], decide: &|_, budget| says(budget) })
+    }
+
+    #[test]
+    fn whoever_works_beside_the_searches_changes_nothing_of_what_they_find() {
+        for (seed, is_wrong) in (0..40).map(|seed| (seed, seed % 2 == 1)) {
+            let alone = found(seed, is_wrong, &|_| None);
+            assert_eq!(alone.findings[0] == Finding::Violation, is_wrong, "seed {seed}");
+            for work in [1, 100, 5_000] {
+                let endless = |budget: &dyn Budget| {
+                    while budget.spend(work) {}
+                    None
+                };
+                let beside = found(seed, is_wrong, &endless);
+                assert_eq!(beside.findings, alone.findings, "seed {seed}, work {work}");
+                assert_eq!(beside.strategies, alone.strategies, "seed {seed}, work {work}");
+                assert_eq!(beside.configurations, alone.configurations, "seed {seed}, work {work}");
+            }
+        }
+    }
+
+    #[test]
+    fn whoever_knows_before_the_searches_do_is_believed() {
+        let order = vec![OpId(7)];
+        let at_once = |_: &dyn Budget| Some(Finding::Linearizable(order.clone()));
+        let outcome = found(0, false, &at_once);
+        assert_eq!(outcome.findings, [Finding::Linearizable(order.clone())]);
+        assert_eq!(outcome.configurations, 0);
     }
 }

@@ -26,8 +26,9 @@ use crate::fast::structures::slots::{Slot, Slots};
 use seriatim_history::OpId;
 
 /// The two states of a flag, and the two ways to change it.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(in crate::fast) enum Side {
+    #[default]
     Down,
     Up,
 }

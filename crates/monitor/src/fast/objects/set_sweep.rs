@@ -16,7 +16,6 @@ use crate::fast::objects::set::{Method, Reader};
 use crate::fast::online::trace::Keep;
 use crate::fast::structures::buckets::Buckets;
 use crate::fast::{Declined, Part};
-use hashbrown::HashMap;
 use seriatim_history::{History, MethodId, OpId, Stretch, Time, ValueId};
 use std::collections::VecDeque;
 
@@ -56,12 +55,29 @@ impl Last {
     }
 }
 
+/// An operation that may have done something to its key: all that a window has to know of it.
+#[derive(Clone, Copy)]
+struct Member {
+    call: Time,
+    /// [`NEVER`] if it does not return.
+    ret: Time,
+    position: u32,
+    method: Method,
+    /// Whether it succeeded, if it returns.
+    success: bool,
+}
+
+const NEVER: Time = Time::MAX;
+
 /// Operations on one key that overlap.
+#[derive(Default)]
 struct Window {
+    /// Whether the key was present before.
     state: Side,
-    positions: Vec<u32>,
-    /// The last return; `None` if one never returns.
-    until: Option<Time>,
+    /// By call.
+    members: Vec<Member>,
+    /// The last return.
+    until: Time,
 }
 
 /// What was found.
@@ -83,14 +99,16 @@ pub(in crate::fast) fn order(part: &Part<'_>, reader: &Reader<'_>) -> Result<Fou
         history: part.history,
         last: Vec::new(),
         returned: Returned::default(),
-        windows: HashMap::new(),
+        windows: Vec::new(),
+        free: Vec::new(),
+        window_of: Vec::new(),
         late: Vec::new(),
         in_window: vec![0; part.len().div_ceil(64)],
         wrong: 0,
         room: Room::default(),
     };
     let mut ids = Ids::new(part, reader);
-    keys.last.resize(ids.expected(), Last(0));
+    keys.make_room(ids.expected());
     let quick = Quick::new(part.history, reader);
     let mut stretch = Stretch::default();
     for start in (0..part.len()).step_by(Stretch::LONGEST) {
@@ -100,7 +118,7 @@ pub(in crate::fast) fn order(part: &Part<'_>, reader: &Reader<'_>) -> Result<Fou
             return Ok(Found::None(ids.key(keys.wrong)));
         }
     }
-    Ok(match keys.finish()? {
+    Ok(match keys.finish() {
         Ok(()) => Found::Order(keys.order()),
         Err(Impossible) => Found::None(ids.key(keys.wrong)),
     })
@@ -135,6 +153,8 @@ impl Returned {
 struct Quick {
     /// By method, four results each.
     does: Vec<Effect>,
+    /// The same for windows: the method, and whether it succeeded.
+    what: Vec<Option<(Method, bool)>>,
 }
 
 /// What an operation does to a key on which nothing else is open, by the key's state.
@@ -149,8 +169,9 @@ impl Quick {
         let results = [ValueId::ABSENT, ValueId::NIL, ValueId::FALSE, ValueId::TRUE];
         let methods = (0..history.method_count()).map(MethodId::from);
         let has_failures = history.has_failures();
-        let effect = |method: MethodId, result: ValueId| match reader.effect(method, result) {
-            _ if has_failures => Effect([UNUSUAL; 2]),
+        let what = methods.flat_map(|method| results.map(|result| reader.effect(method, result)));
+        let what: Vec<_> = what.map(|what| what.filter(|_| !has_failures)).collect();
+        let effect = |what: &Option<(Method, bool)>| match *what {
             None => Effect([UNUSUAL; 2]),
             Some((method, success)) => {
                 Effect([Side::Down, Side::Up].map(|state| match alone(method, success, state) {
@@ -159,8 +180,14 @@ impl Quick {
                 }))
             }
         };
-        let does = methods.flat_map(|method| results.map(|result| effect(method, result)));
-        Quick { does: does.collect() }
+        Quick { does: what.iter().map(effect).collect(), what }
+    }
+
+    /// The method of an operation that returned, and whether it succeeded.
+    #[inline]
+    fn what(&self, method: u32, result: u32) -> Option<(Method, bool)> {
+        let place = (method << 2 | result >> 2 & 3) as usize;
+        self.what[place].filter(|_| result & !(3 << 2) == 0)
     }
 
     /// What an operation that returned does to a key in a state.
@@ -246,7 +273,12 @@ struct Keys<'p> {
     history: &'p History,
     last: Vec<Last>,
     returned: Returned,
-    windows: HashMap<u32, Window>,
+    /// The windows that are open, and some that are not.
+    windows: Vec<Window>,
+    /// The places among them that are not.
+    free: Vec<u32>,
+    /// By key that has a window, its place.
+    window_of: Vec<u32>,
     /// Operations in windows, each behind the position of the call at which it takes effect.
     late: Vec<(u32, u32)>,
     /// By position, whether the operation is in a window or not in the order at all.
@@ -259,20 +291,13 @@ struct Keys<'p> {
 /// Room for windows, used again and again: most are of two or three operations.
 #[derive(Default)]
 struct Room {
-    positions: Vec<Vec<u32>>,
-    events: Vec<(Time, bool, u32)>,
+    /// Returns, each with its place in the window.
+    returns: Vec<(Time, u32)>,
     flag: Option<Flag>,
     trace: Keep,
 }
 
 impl Room {
-    /// A list of positions.
-    fn list(&mut self, positions: &[u32]) -> Vec<u32> {
-        let mut list = self.positions.pop().unwrap_or_default();
-        list.extend_from_slice(positions);
-        list
-    }
-
     /// A flag in a state, on which nothing is open.
     fn flag(&mut self, state: Side) -> Flag {
         match self.flag.take().filter(Flag::is_idle) {
@@ -286,8 +311,14 @@ impl Room {
 }
 
 impl Keys<'_> {
-    fn mark(&mut self, position: usize) {
-        self.in_window[position >> 6] |= 1 << (position & 63);
+    fn mark(&mut self, position: u32) {
+        self.in_window[position as usize >> 6] |= 1 << (position & 63);
+    }
+
+    /// Makes room for so many keys.
+    fn make_room(&mut self, keys: usize) {
+        self.last.resize(keys, Last(0));
+        self.window_of.resize(keys, 0);
     }
 
     /// Adds the operations of a stretch.
@@ -303,28 +334,45 @@ impl Keys<'_> {
         }
         for offset in 0..stretch.len {
             let position = start + offset;
-            if let Ids::Itself(_) = ids
-                && stretch.span[offset] != 0
-            {
-                let key = stretch.arg[offset] as usize >> 2;
-                let last = self.last[key];
-                let is_quiet = last.position() as usize <= self.returned.until
-                    || (last.position() != WINDOW
-                        && self.has_returned(last.position() as usize - 1, stretch.call[offset]));
-                let (method, result) = (stretch.method[offset], stretch.result[offset]);
-                if is_quiet
-                    && last.0 & WRONG == 0
-                    && let Some(effect) = quick.effect(method, result, last.0 & AFTER)
-                {
-                    self.last[key] = Last((position as u32 + 1) | effect);
-                    continue;
+            let done = match *ids {
+                Ids::Itself(_) if stretch.span[offset] != 0 => {
+                    self.add_usual(position as u32, stretch, offset, quick)?
                 }
-            }
-            if self.add_any(position, ids)?.is_err() {
+                _ => None,
+            };
+            let done = match done {
+                Some(done) => done,
+                None => self.add_any(position, ids)?,
+            };
+            if done.is_err() {
                 return Ok(Err(Impossible));
             }
         }
         Ok(Ok(()))
+    }
+
+    /// Adds an operation that returns, on a key that is its own number, if its result is usual.
+    #[inline]
+    fn add_usual(
+        &mut self,
+        position: u32,
+        stretch: &Stretch,
+        offset: usize,
+        quick: &Quick,
+    ) -> Result<Option<Result<(), Impossible>>, Declined> {
+        let key = stretch.arg[offset] as usize >> 2;
+        let (call, last) = (stretch.call[offset], self.last[key]);
+        let (method, result) = (stretch.method[offset], stretch.result[offset]);
+        if self.is_quiet(last, call) && last.0 & WRONG == 0 {
+            let effect = quick.effect(method, result, last.0 & AFTER);
+            return Ok(effect.map(|effect| {
+                self.last[key] = Last((position + 1) | effect);
+                Ok(())
+            }));
+        }
+        let Some((method, success)) = quick.what(method, result) else { return Ok(None) };
+        let ret = call + stretch.span[offset] - 1;
+        self.add(key, Member { call, ret, position, method, success }).map(Some)
     }
 
     /// Looks at the keys of a stretch, all at once: what is far away in memory comes near
@@ -343,39 +391,49 @@ impl Keys<'_> {
         position: usize,
         ids: &mut Ids,
     ) -> Result<Result<(), Impossible>, Declined> {
-        let op = self.part.operation(position);
-        let Some((_, key)) = self.reader.what(op)? else {
-            self.mark(position);
+        let Some((member, key)) = self.member(position as u32)? else {
+            self.mark(position as u32);
             return Ok(Ok(()));
         };
         let key = ids.number(key);
         if key >= self.last.len() {
-            self.last.resize(key + 1, Last(0));
+            self.make_room(key + 1);
         }
+        self.add(key, member)
+    }
+
+    /// What a window has to know of an operation, and its key; `None` if it did nothing.
+    fn member(&self, position: u32) -> Result<Option<(Member, ValueId)>, Declined> {
+        let op = self.part.operation(position as usize);
+        let Some((method, key)) = self.reader.what(op)? else { return Ok(None) };
+        let call = self.history.call(op);
+        let (ret, success) = match self.history.ret(op) {
+            Some(ret) => (ret, self.reader.success(op)?),
+            None => (NEVER, false),
+        };
+        Ok(Some((Member { call, ret, position, method, success }, key)))
+    }
+
+    /// Adds an operation to its key.
+    fn add(&mut self, key: usize, member: Member) -> Result<Result<(), Impossible>, Declined> {
         self.wrong = key;
         let last = self.last[key];
-        let call = self.history.call(op);
-        let before = match last.position() {
-            WINDOW => return self.add_to_window(position, op, key),
-            before => before as usize,
-        };
-        // One that never returns has a window, so that all before `returned` have returned.
-        if before <= self.returned.until || self.has_returned(before - 1, call) {
-            return match last.after() {
-                Ok(state) => self.begin(position, op, key, state).map(Ok),
-                Err(Impossible) => Ok(Err(Impossible)),
-            };
+        if last.position() == WINDOW {
+            return Ok(self.add_to_window(key, member));
         }
-        let earlier = self.part.operation(before - 1);
-        let until = self.history.ret(earlier).zip(self.history.ret(op));
-        let window = Window {
-            state: last.before(),
-            positions: self.room.list(&[before as u32 - 1, position as u32]),
-            until: until.map(|(a, b)| a.max(b)),
-        };
-        self.windows.insert(key as u32, window);
-        self.last[key] = Last(WINDOW);
-        Ok(Ok(()))
+        if !self.is_quiet(last, member.call) {
+            return self.open_window(key, member).map(Ok);
+        }
+        Ok(last.after().map(|state| self.begin(key, state, member)))
+    }
+
+    /// Whether nothing is open on a key at a call, by its last operation.
+    #[inline]
+    fn is_quiet(&self, last: Last, call: Time) -> bool {
+        // One that never returns has a window, so that all before `returned` have returned.
+        let position = last.position();
+        position as usize <= self.returned.until
+            || (position != WINDOW && self.has_returned(position as usize - 1, call))
     }
 
     /// Whether the operation at a position returned before a call, or never does.
@@ -386,89 +444,86 @@ impl Keys<'_> {
 
     /// An operation is called on a key on which nothing is open.
     #[inline]
-    fn begin(
-        &mut self,
-        position: usize,
-        op: OpId,
-        key: usize,
-        state: Side,
-    ) -> Result<(), Declined> {
-        if self.history.ret(op).is_none() {
-            let positions = self.room.list(&[position as u32]);
-            let window = Window { state, positions, until: None };
-            self.windows.insert(key as u32, window);
-            self.last[key] = Last(WINDOW);
-            return Ok(());
+    fn begin(&mut self, key: usize, state: Side, member: Member) {
+        if member.ret == NEVER {
+            let place = self.window(state);
+            self.put(key, place, member);
+            return;
         }
-        let after = match self.alone(op, state)? {
+        let after = match alone(member.method, member.success, state) {
             Ok(after) => bit(after, AFTER),
             Err(Impossible) => WRONG,
         };
-        self.last[key] = Last((position as u32 + 1) | bit(state, BEFORE) | after);
+        self.last[key] = Last((member.position + 1) | bit(state, BEFORE) | after);
+    }
+
+    /// An operation is called on a key on which one is open that had begun alone.
+    fn open_window(&mut self, key: usize, member: Member) -> Result<(), Declined> {
+        let last = self.last[key];
+        let first = self.member(last.position() - 1)?;
+        let place = self.window(last.before());
+        for member in first.map(|(first, _)| first).into_iter().chain([member]) {
+            self.put(key, place, member);
+        }
         Ok(())
     }
 
-    fn add_to_window(
-        &mut self,
-        position: usize,
-        op: OpId,
-        key: usize,
-    ) -> Result<Result<(), Impossible>, Declined> {
-        let call = self.history.call(op);
-        let Some(window) = self.windows.get_mut(&(key as u32)) else {
-            return Ok(Ok(()));
-        };
-        if window.until.is_none_or(|until| until >= call) {
-            window.positions.push(position as u32);
-            let ret = self.history.ret(op);
-            window.until = window.until.zip(ret).map(|(a, b)| a.max(b));
-            return Ok(Ok(()));
-        }
-        let Some(window) = self.windows.remove(&(key as u32)) else {
-            return Ok(Ok(()));
-        };
-        match self.close(window)? {
-            Ok(state) => self.begin(position, op, key, state).map(Ok),
-            Err(Impossible) => Ok(Err(Impossible)),
-        }
+    /// A window in which nothing is, in a place of its own.
+    fn window(&mut self, state: Side) -> u32 {
+        let place = self.free.pop().unwrap_or_else(|| {
+            self.windows.push(Window::default());
+            self.windows.len() as u32 - 1
+        });
+        self.windows[place as usize].state = state;
+        place
     }
 
-    /// The state after an operation during which nothing else is open on its key.
-    fn alone(&self, op: OpId, state: Side) -> Result<Result<Side, Impossible>, Declined> {
-        Ok(match self.reader.what(op)? {
-            Some((method, _)) => alone(method, self.reader.success(op)?, state),
-            None => Ok(state),
-        })
+    /// Puts an operation into the window of a key.
+    fn put(&mut self, key: usize, place: u32, member: Member) {
+        (self.last[key], self.window_of[key]) = (Last(WINDOW), place);
+        let window = &mut self.windows[place as usize];
+        window.until = window.until.max(member.ret);
+        window.members.push(member);
+    }
+
+    fn add_to_window(&mut self, key: usize, member: Member) -> Result<(), Impossible> {
+        let place = self.window_of[key];
+        if self.windows[place as usize].until >= member.call {
+            self.put(key, place, member);
+            return Ok(());
+        }
+        let state = self.close(place)?;
+        self.begin(key, state, member);
+        Ok(())
     }
 
     /// The state after a window, and the order within it.
-    fn close(&mut self, mut window: Window) -> Result<Result<Side, Impossible>, Declined> {
+    fn close(&mut self, place: u32) -> Result<Side, Impossible> {
+        let mut window = std::mem::take(&mut self.windows[place as usize]);
         let mut flag = self.room.flag(window.state);
         let mut trace = std::mem::take(&mut self.room.trace);
-        let mut events = std::mem::take(&mut self.room.events);
-        events.clear();
-        for &position in &window.positions {
-            self.mark(position as usize);
-            let op = self.part.operation(position as usize);
-            events.push((self.history.call(op), false, position));
-            events.extend(self.history.ret(op).map(|ret| (ret, true, position)));
+        let mut returns = std::mem::take(&mut self.room.returns);
+        returns.clear();
+        for (member, index) in window.members.iter().zip(0..) {
+            self.mark(member.position);
+            returns.extend((member.ret != NEVER).then_some((member.ret, index)));
         }
-        events.sort_unstable();
-        for (&(_, returns, position), now) in events.iter().zip(1..) {
-            let op = self.part.operation(position as usize);
-            let Some((method, _)) = self.reader.what(op)? else {
-                continue;
-            };
-            let done = match returns {
-                false => {
-                    method.call(&mut flag, op, now);
-                    Ok(())
-                }
-                true => method.ret(&mut flag, self.reader.success(op)?, op, now, &mut trace),
-            };
-            if done.is_err() {
-                return Ok(Err(Impossible));
+        returns.sort_unstable();
+        let op = |member: &Member| self.part.operation(member.position as usize);
+        let mut calls = window.members.iter().peekable();
+        let mut now = 0;
+        for &(ret, index) in &returns {
+            while let Some(member) = calls.next_if(|member| member.call <= ret) {
+                now += 1;
+                member.method.call(&mut flag, op(member), now);
             }
+            now += 1;
+            let member = &window.members[index as usize];
+            member.method.ret(&mut flag, member.success, op(member), now, &mut trace)?;
+        }
+        for member in calls {
+            now += 1;
+            member.method.call(&mut flag, op(member), now);
         }
         flag.close(&mut trace);
         let mut latest = 0;
@@ -477,28 +532,25 @@ impl Keys<'_> {
             self.late.push((latest, op.0));
         });
         let state = flag.state();
-        window.positions.clear();
-        self.room.positions.push(window.positions);
-        self.room = Room { events, trace, flag: Some(flag), ..std::mem::take(&mut self.room) };
-        Ok(Ok(state))
+        window.members.clear();
+        window.until = 0;
+        self.windows[place as usize] = window;
+        self.free.push(place);
+        self.room = Room { returns, trace, flag: Some(flag) };
+        Ok(state)
     }
 
     /// What is left when there are no more calls.
-    fn finish(&mut self) -> Result<Result<(), Impossible>, Declined> {
-        let is_wrong = |last: &Last| {
-            last.position() != 0 && last.position() != WINDOW && last.after().is_err()
-        };
-        if let Some(wrong) = self.last.iter().position(is_wrong) {
-            self.wrong = wrong;
-            return Ok(Err(Impossible));
-        }
-        for (key, window) in std::mem::take(&mut self.windows) {
-            self.wrong = key as usize;
-            if self.close(window)?.is_err() {
-                return Ok(Err(Impossible));
+    fn finish(&mut self) -> Result<(), Impossible> {
+        for key in 0..self.last.len() {
+            self.wrong = key;
+            match self.last[key] {
+                last if last.position() == WINDOW => _ = self.close(self.window_of[key])?,
+                last if last.position() != 0 => _ = last.after()?,
+                _ => {}
             }
         }
-        Ok(Ok(()))
+        Ok(())
     }
 
     fn order(self) -> Vec<OpId> {
