@@ -250,12 +250,31 @@ impl Scope<'_> {
                 _ => Value::Bool(texts()?[0].contains(texts()?[1])),
             },
             Function::Variant => variant(&values[0])?,
+            Function::Zip => zipped(&values[0], &values[1])?,
             Function::Json => {
                 let text = text_of(&values[0])?;
                 json_value(text).map_err(|_| Lack::Wrong(format!("a JSON text, found `{text}`")))?
             }
         };
         Ok(Some(value))
+    }
+}
+
+/// The items of two lists in pairs.
+fn zipped(left: &Value, right: &Value) -> Result<Value, Lack> {
+    match (left, right) {
+        (Value::List(a), Value::List(b)) if a.len() == b.len() => {
+            let pair = |(a, b): (&Value, &Value)| Value::List(vec![a.clone(), b.clone()].into());
+            Ok(Value::List(a.iter().zip(b.iter()).map(pair).collect()))
+        }
+        (Value::List(a), Value::List(b)) => Err(Lack::Wrong(format!(
+            "two lists with as many items, found {} and {}",
+            a.len(),
+            b.len()
+        ))),
+        (Value::List(_), other) | (other, _) => {
+            Err(Lack::Wrong(format!("two lists, found `{other}`")))
+        }
     }
 }
 

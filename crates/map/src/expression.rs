@@ -74,11 +74,12 @@ pub(crate) enum Function {
     Contains,
     Variant,
     Json,
+    Zip,
 }
 
 impl Function {
     /// The functions by name, with the least and the most arguments that they take.
-    pub const ALL: [(&'static str, Function, usize, usize); 12] = [
+    pub const ALL: [(&'static str, Function, usize, usize); 13] = [
         ("has", Function::Has, 1, 1),
         ("number", Function::Number, 1, 1),
         ("text", Function::Text, 1, 16),
@@ -91,5 +92,6 @@ impl Function {
         ("contains", Function::Contains, 2, 2),
         ("variant", Function::Variant, 1, 1),
         ("json", Function::Json, 1, 1),
+        ("zip", Function::Zip, 2, 2),
     ];
 }

@@ -74,7 +74,8 @@ fn each_ready_map_reads_its_format() {
             "1: txn([[[\"k2\", \"ModRevision\", 0]], [[\"Put\", \"k2\", \"8\", nil]], []]) -> [true, true, [[nil, 0]], 5]",
             "1: txn([[[\"k2\", \"ModRevision\", 5]], [[\"Delete\", \"k2\", nil, nil]], [[\"Get\", \"k2\", nil, nil]]]) -> [true, true, [[nil, 1]], 6]",
             "2: range(\"k\", \"l\") -> [[], 6]",
-            "2: txn([[[\"k3\", \"Version\", 1]], [[\"Put\", \"k3\", \"9\", 7]], [[\"Get\", \"k1\", nil, nil], [\"Put\", \"k3\", \"1\", nil]]]) -> [false, true, [[nil, 0], [nil, 0]], 7]"
+            "2: txn([[[\"k3\", \"Version\", 1]], [[\"Put\", \"k3\", \"9\", 7]], [[\"Get\", \"k1\", nil, nil], [\"Put\", \"k3\", \"1\", nil]]]) -> [false, true, [[nil, 0], [nil, 0]], 7]",
+            "2: txn([[], [[\"Range\", \"k\", nil, nil, \"l\"], [\"Put\", \"k4\", \"2\", nil]], []]) -> [true, true, [[nil, 0, [[\"k3\", \"1\", 7]]], [nil, 0]], 8]"
         ]
     );
 }

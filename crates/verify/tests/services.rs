@@ -320,3 +320,42 @@ fn a_range_does_not_tie_keys_together() {
     let Verdict::Violation(core) = &checked.verdict else { panic!("{}", checked.verdict.word()) };
     assert_eq!(core.operations.len(), 2, "the last put of key 7 and the range");
 }
+
+/// A range inside of a transaction touches those of its keys that others name, and is decided along
+/// the versions, with a put among them that never returned.
+#[test]
+fn a_range_in_a_transaction_is_decided_along_versions() {
+    let etcd = service("etcd-txn").expect("a service");
+    let put = |k: &str, v: u32, rest: &str| {
+        format!(
+            "{{\"process\":{v},\"op\":\"txn\",\"arg\":[[],[[\"Put\",\"{k}\",{v},null]],[]],\"call\":{}{rest}}}\n",
+            10 * v
+        )
+    };
+    let told = |v: u32, rev: u32| {
+        format!(",\"return\":{},\"result\":[true,true,[[null,0]],{rev}]", 10 * v + 5)
+    };
+    let lines = [
+        put("a", 1, &told(1, 2)),
+        put("b", 2, ""),
+        put("x", 3, &told(3, 4)),
+        put("a", 4, &told(4, 5)),
+    ];
+    let both = |found: &str| {
+        format!(
+            "{}{{\"process\":9,\"op\":\"txn\",\"arg\":[[],[{{\"kind\":\"Range\",\"key\":\"a\",\"end\":\"c\"}},\
+             [\"Put\",\"c\",5]],[]],\"result\":[true,true,[[null,0,[{found}]],[null,0]],6],\"call\":90,\"return\":91}}\n",
+            lines.concat()
+        )
+    };
+    for (found, word) in [
+        ("[\"a\",4,5],[\"b\",2,3]", "linearizable"),
+        ("[\"a\",4,5]", "violation"),
+        ("[\"a\",1,2],[\"b\",2,3]", "violation"),
+        ("[\"a\",4,5],[\"b\",2,3],[\"x\",3,4]", "violation"),
+    ] {
+        let checked = verdict(etcd, &both(found), &Options::default());
+        assert_eq!(checked.verdict.word(), word, "{found}");
+        assert_eq!(checked.parts[0].decided_by, DecidedBy::Monitor("versions"), "{found}");
+    }
+}

@@ -3,7 +3,8 @@
 //! An access `m[p]` or `p in m`, where `m` is a map and `p` a parameter that the method never
 //! assigns, touches the entry of the argument and nothing else. So does `m[x]` or `m[x.0]` where `x`
 //! goes through a list that is such a parameter, or one of two: it touches the entries of what the
-//! lists hold.
+//! lists hold. And `m[k]` where `k` goes through a range `m[a..b]` whose ends are such: it touches
+//! the entries of the range, which are those of the keys in it that anything else names.
 //! Every other mention of a variable touches all of it. A method that mentions variables in these
 //! ways only acts on the entries of its arguments: what it does and returns is the same whatever the
 //! other entries are.
@@ -31,12 +32,15 @@ pub enum Entry {
     Of(usize),
     /// Those of all elements of an argument, or of one part of each.
     OfEach(usize, Option<usize>),
+    /// Those between two parts of each element of an argument.
+    Between(usize, usize, usize),
 }
 
 impl Entry {
-    /// The keys of the entries, with some arguments.
+    /// The keys of the entries that some arguments name. A range names none by itself.
     pub fn keys<'a>(&self, args: &'a [Datum]) -> Vec<&'a Datum> {
         match *self {
+            Entry::Between(..) => Vec::new(),
             Entry::Of(argument) => vec![&args[argument]],
             Entry::OfEach(argument, part) => {
                 let part_of = |element: &'a Datum| match (part, element) {
@@ -46,6 +50,17 @@ impl Entry {
                 args[argument].elements().iter().filter_map(part_of).collect()
             }
         }
+    }
+
+    /// The ranges of entries, with some arguments: from the first key on, before the second.
+    pub fn ranges<'a>(&self, args: &'a [Datum]) -> Vec<(&'a Datum, &'a Datum)> {
+        let Entry::Between(argument, low, high) = *self else { return Vec::new() };
+        let ends = |element: &'a Datum| match element {
+            Datum::Tuple(parts) => Some((parts.get(low)?, parts.get(high)?)),
+            _ => None,
+        };
+        let all = args[argument].elements().iter().filter_map(ends);
+        all.filter(|(_, high)| **high != Datum::Null).collect()
     }
 }
 
@@ -109,6 +124,12 @@ impl Scan<'_> {
             self.entries.extend(entries);
             return;
         }
+        if let ExprKind::Slice(of, Some(low), Some(high)) = &expr.kind
+            && let Some(entries) = self.range(of, low, high)
+        {
+            self.entries.extend(entries);
+            return;
+        }
         match self.spec.facts.meaning(expr.id) {
             Some(Meaning::Shared(var)) => self.is_wide |= Some(var) != self.aside,
             Some(Meaning::Function(index)) => {
@@ -119,11 +140,45 @@ impl Scan<'_> {
         walk::children(expr, &mut |part| self.expression(part));
     }
 
+    /// Whether an expression is a map of the state.
+    fn is_map(&self, of: &Expr) -> bool {
+        matches!(self.spec.facts.meaning(of.id), Some(Meaning::Shared(_)))
+            && matches!(self.spec.facts.type_of(of), Type::Map(..))
+            && matches!(of.kind, ExprKind::Name(_))
+    }
+
+    /// The entries of a range of a map, if its ends are parts of what goes through arguments.
+    fn range(&self, of: &Expr, low: &Expr, high: &Expr) -> Option<Vec<Entry>> {
+        let end = |end: &Expr| match &end.kind {
+            ExprKind::Part(name, part) => Some((self.fixed(name)?, *part as usize)),
+            ExprKind::Field(name, field) => {
+                Some((self.fixed(name)?, field_place(self.spec, name, field)?))
+            }
+            _ => None,
+        };
+        let ((local, low), (other, high)) = (end(low)?, end(high)?);
+        (self.is_map(of) && local == other).then_some(())?;
+        let lists = self.lists_of(local)?.into_iter();
+        Some(lists.map(|list| Entry::Between(list, low, high)).collect())
+    }
+
+    /// The entries of a range that a variable goes through.
+    fn ranged(&self, local: LocalId) -> Option<Vec<Entry>> {
+        let mut found = None;
+        walk::statements(&self.method.body, &mut |statement| {
+            if let StmtKind::For(binding, over, _) = &statement.kind
+                && self.spec.facts.meaning(binding.id) == Some(Meaning::Local(local))
+                && let ExprKind::Slice(of, Some(low), Some(high)) = &over.kind
+            {
+                found = self.range(of, low, high);
+            }
+        });
+        found
+    }
+
     /// The entries of a map of which this is one, if arguments name them.
     fn entries(&self, of: &Expr, index: &Expr) -> Option<Vec<Entry>> {
-        let Some(Meaning::Shared(_)) = self.spec.facts.meaning(of.id) else { return None };
-        let is_map = matches!(self.spec.facts.type_of(of), Type::Map(..));
-        if !is_map || !matches!(of.kind, ExprKind::Name(_)) {
+        if !self.is_map(of) {
             return None;
         }
         let (name, part) = match &index.kind {
@@ -135,10 +190,13 @@ impl Scan<'_> {
         match (self.parameter(local), part) {
             (Some(parameter), None) => Some(vec![Entry::Of(parameter)]),
             (Some(_), Some(_)) => None,
-            (None, part) => {
-                let lists = self.lists_of(local)?;
-                Some(lists.into_iter().map(|list| Entry::OfEach(list, part)).collect())
-            }
+            (None, part) => match (self.lists_of(local), part) {
+                (Some(lists), part) => {
+                    Some(lists.into_iter().map(|list| Entry::OfEach(list, part)).collect())
+                }
+                (None, None) => self.ranged(local),
+                (None, Some(_)) => None,
+            },
         }
     }
 

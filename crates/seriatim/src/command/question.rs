@@ -110,7 +110,7 @@ impl Question {
             Some((reader, write)) => {
                 let told = tell_initial_values(&mut history, &*reader, write, &options)?;
                 notes.push(format!(
-                    "the start is unknown: {told} values that were there, or may have been, are written by `before`"
+                    "the start is unknown; values that were there, or may have been, are written by `before`: {told}"
                 ));
                 self.against.question(options).answer_by(history, reader)
             }

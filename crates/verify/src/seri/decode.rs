@@ -153,10 +153,11 @@ impl SeriObject {
     }
 
     /// A record, told as an object with its fields or as the list of their values. A field that may
-    /// be empty may be left out; one that the record does not have is not accepted.
+    /// be empty may be left out, at the end of a list; one that the record does not have is not
+    /// accepted.
     fn record(&self, reading: Reading<'_>, id: ValueId, record: &Record) -> Option<Datum> {
         let values = reading.operation.history.values();
-        let ids: Vec<ValueId> = match &values.get(id) {
+        let mut ids: Vec<ValueId> = match &values.get(id) {
             Value::Map(entries) => {
                 let is_known = |(name, _): &(Value, Value)| {
                     name.as_str().is_some_and(|name| record.place(name).is_some())
@@ -170,7 +171,8 @@ impl SeriObject {
             }
             _ => items(reading.operation, id)?,
         };
-        (ids.len() == record.fields.len()).then_some(())?;
+        (ids.len() <= record.fields.len()).then_some(())?;
+        ids.resize(record.fields.len(), ValueId::ABSENT);
         let fields = ids.into_iter().zip(&record.fields);
         let parts = fields.map(|(id, (_, ty))| self.datum(reading, id, ty));
         parts.collect::<Option<Vec<_>>>().map(|parts| Datum::Tuple(parts.into()))

@@ -56,8 +56,11 @@ impl Spec for SeriHistory {
     fn commute(&self, a: &Invocation, b: &Invocation) -> bool {
         let nature = &self.object.nature;
         let both_read = self.is_read_only(a, None) && self.is_read_only(b, None);
+        let names_all = |op: &Invocation| nature.ranges(op.0, &op.1).is_empty();
         let are_apart = || match (nature.entries(a.0, &a.1), nature.entries(b.0, &b.1)) {
-            (Some(a), Some(b)) => !a.iter().any(|entry| b.contains(entry)),
+            (Some(ours), Some(theirs)) if names_all(a) && names_all(b) => {
+                !ours.iter().any(|entry| theirs.contains(entry))
+            }
             _ => false,
         };
         both_read || nature.version.is_none() && are_apart()
@@ -125,7 +128,12 @@ impl Versions<SpecState, Invocation, Datum> for SeriHistory {
     }
 
     fn keys(&self, op: &Invocation) -> Option<Vec<u64>> {
-        Some(self.object.nature.entries(op.0, &op.1)?.into_iter().map(key_of).collect())
+        let nature = &self.object.nature;
+        let mut keys: Vec<&Datum> = nature.entries(op.0, &op.1)?;
+        for (low, high) in nature.ranges(op.0, &op.1) {
+            keys.extend(self.keys.as_ref()?.iter().filter(|key| (low..high).contains(key)));
+        }
+        Some(keys.into_iter().map(key_of).collect())
     }
 
     fn split(&self, op: &Invocation, ret: &Datum) -> Option<Vec<(Invocation, Datum)>> {

@@ -83,11 +83,19 @@ impl Nature {
         }
     }
 
-    /// The keys whose entries a call touches; `None`: perhaps all.
+    /// The keys whose entries a call names and touches; `None`: perhaps all.
     pub fn entries<'a>(&self, method: usize, args: &'a [Datum]) -> Option<Vec<&'a Datum>> {
         match &self.accesses[method] {
             Access::Entries(entries) => Some(entries.iter().flat_map(|e| e.keys(args)).collect()),
             Access::Everything => Some(vec![self.gathers[method]?.only(args)?]),
+        }
+    }
+
+    /// The ranges of keys whose entries a call touches besides: of those keys that any call names.
+    pub fn ranges<'a>(&self, method: usize, args: &'a [Datum]) -> Vec<(&'a Datum, &'a Datum)> {
+        match &self.accesses[method] {
+            Access::Entries(entries) => entries.iter().flat_map(|e| e.ranges(args)).collect(),
+            Access::Everything => Vec::new(),
         }
     }
 
