@@ -27,27 +27,31 @@ const part = (name) => readFileSync(join(here, "page", name), "utf8").trimEnd();
 /** What the page has in common with the pages of reports. */
 const shared = (name) => readFileSync(join(root, "crates/report/web", name), "utf8");
 
-/** Packs the module: gzip, with its window of 32 KB, would make it half as large again. */
-function packed(module) {
-  const ran = spawnSync("xz", ["--format=lzma", "-9e", "--stdout"], { input: module, maxBuffer: 1 << 28 });
+/** Packs bytes: gzip, with its window of 32 KB, would make the module half as large again. Nothing in it is aligned. */
+function packed(bytes) {
+  const words = ["--format=lzma", "--lzma1=preset=9e,lc=4,lp=0,pb=0", "--stdout"];
+  const ran = spawnSync("xz", words, { input: bytes, maxBuffer: 1 << 28 });
   if (ran.status !== 0) throw new Error(`xz cannot be run: ${ran.error ?? ran.stderr}`);
   return ran.stdout;
 }
 
 /**
- * Bytes as text, seven bits to a character: one byte in UTF-8, where base64 has six bits. Characters that HTML does not
- * leave alone in a script (null, carriage return, `<`) have a second form, 128 higher.
+ * Bytes as text, 31 bits to a pair of characters. The page is in UTF-16, where a character has two bytes: so one byte in 32 is
+ * lost, where base64 loses one in four. The characters are those from 64 to 46404, all of which HTML leaves alone in a script.
  */
-function inSevens(bytes) {
+function inPairs(bytes) {
   const characters = [];
-  let [held, bits] = [0, 0];
-  const write = (seven) => characters.push(String.fromCharCode([0, 13, 60].includes(seven) ? seven + 128 : seven));
+  let [held, bits] = [0n, 0n];
+  const write = (value) => characters.push(String.fromCharCode(Math.floor(value / 46341) + 64, (value % 46341) + 64));
   for (const byte of bytes) {
-    held = ((held << 8) | byte) & 0x7fff;
-    bits += 8;
-    while (bits >= 7) write((held >> (bits -= 7)) & 127);
+    held = (held << 8n) | BigInt(byte);
+    bits += 8n;
+    if (bits < 31n) continue;
+    bits -= 31n;
+    write(Number(held >> bits));
+    held &= (1n << bits) - 1n;
   }
-  if (bits > 0) write((held << (7 - bits)) & 127);
+  if (bits > 0n) write(Number(held << (31n - bits)));
   return characters.join("");
 }
 
@@ -56,8 +60,15 @@ function keywords() {
   return shared("source.js").split("\n").find((line) => line.startsWith("const KEYWORDS = "));
 }
 
-function page(module, small) {
-  const scripts = ["engine.js", "share.js", "result.js", "highlight.js", "log.js", "algorithm.js", "lessons.js", "main.js"];
+const SCRIPTS = ["engine.js", "share.js", "result.js", "highlight.js", "log.js", "algorithm.js", "lessons.js", "main.js"];
+
+/** The scripts that are packed with the module. */
+function scripts() {
+  const together = SCRIPTS.map(part).join("\n\n").replace("{{keywords}}", () => keywords());
+  return Buffer.from(`(() => {\n"use strict";\n${together}\n})();\n`);
+}
+
+function page(lengths, small) {
   const places = {
     head: shared("head.html"),
     foot: shared("foot.html"),
@@ -65,9 +76,10 @@ function page(module, small) {
     allowed: " 'wasm-unsafe-eval' blob:; worker-src blob:",
     styles: part("style.css"),
     worker: [part("lzma.js"), part("worker.js")].join("\n\n"),
-    length: module.length,
-    module: inSevens(small),
-    scripts: scripts.map(part).join("\n\n").replace("{{keywords}}", () => keywords()),
+    module: lengths.module,
+    length: lengths.scripts,
+    packed: inPairs(small),
+    scripts: part("boot.js"),
   };
   // The places of the skeleton first, then those that its head and foot bring along. What fills a place is not looked at
   // again: the module may contain anything.
@@ -78,8 +90,10 @@ function page(module, small) {
 const out = process.argv[2] ?? join(folder, "seriatim.html");
 const module = compiled();
 [folder, dirname(out)].forEach((place) => mkdirSync(place, { recursive: true }));
-const small = packed(module);
-const text = page(module, small);
+const scripted = scripts();
+const small = packed(Buffer.concat([module, scripted]));
+// The mark at the beginning says UTF-16, whatever a server says of the file.
+const text = Buffer.from(`\ufeff${page({ module: module.length, scripts: scripted.length }, small)}`, "utf16le");
 writeFileSync(out, text);
 writeFileSync(join(folder, "seriatim.wasm"), module);
-console.log(`${out}: ${Buffer.byteLength(text)} bytes, with a module of ${small.length} bytes packed and ${module.length} unpacked`);
+console.log(`${out}: ${text.length} bytes, with a module of ${module.length} bytes; it and the scripts have ${small.length} packed`);

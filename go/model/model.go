@@ -87,6 +87,9 @@ const (
 	Drawn               // the smallest part that shows it, drawn
 )
 
+// What is known where nothing is: who overlooks an error finds no verdict beside it.
+var nothing = Report{Verdict: Unknown}
+
 // Check decides whether operations are linearizable under a model. If the context ends, the verdict is
 // Unknown. A panic of the model is a panic of Check.
 func Check(ctx context.Context, model Model, operations []Operation, detail Detail) (Report, error) {
@@ -97,7 +100,7 @@ func Check(ctx context.Context, model Model, operations []Operation, detail Deta
 	if deadline, isSet := ctx.Deadline(); isSet {
 		left := time.Until(deadline).Milliseconds()
 		if left <= 0 {
-			return Report{Verdict: Unknown}, nil
+			return nothing, nil
 		}
 		limit = uint64(left)
 	}
@@ -111,8 +114,11 @@ func Check(ctx context.Context, model Model, operations []Operation, detail Deta
 		}
 	}
 	for i, operation := range operations {
+		if operation.Return < operation.Call {
+			return nothing, fmt.Errorf("operation %d: the operation returns at %d, before its call at %d", i, operation.Return, operation.Call)
+		}
 		if uint64(operation.Return-earliest) == C.SERIATIM_PENDING {
-			return Report{}, fmt.Errorf("operation %d: its times cannot be told from those of one that never returned", i)
+			return nothing, fmt.Errorf("operation %d: its times cannot be told from those of one that never returned", i)
 		}
 		all[i].process = C.SERIATIM_NO_PROCESS
 		all[i].call = C.uint64_t(operation.Call - earliest)
@@ -131,14 +137,14 @@ func Check(ctx context.Context, model Model, operations []Operation, detail Deta
 		panic(s.panicked)
 	}
 	if err := s.unchanged(); err != nil {
-		return Report{}, err
+		return nothing, err
 	}
 	if ctx.Err() != nil {
-		return Report{Verdict: Unknown}, nil
+		return nothing, nil
 	}
 	verdict := C.seriatim_verdict(report)
 	if verdict == C.SERIATIM_VERDICT_ERROR {
-		return Report{}, errors.New(C.GoString(C.seriatim_render(report, C.SERIATIM_FORM_TEXT, nil)))
+		return nothing, errors.New(C.GoString(C.seriatim_render(report, C.SERIATIM_FORM_TEXT, nil)))
 	}
 	found := Report{Verdict: Verdict(verdict)}
 	if detail == Drawn {

@@ -160,7 +160,7 @@ def check(
         "source": "<python>",
         "time": time,
         "memory": _bytes(memory),
-        "threads": threads,
+        "threads": _natural("threads", threads, "a number of threads"),
         "observe": failures == "observe",
         "independent": independent,
     }
@@ -181,15 +181,32 @@ def check(
         return Verdict(_seriatim.check_text(history, asked))
     rows: list[Any] = list(history)
     if rows and isinstance(rows[0], Mapping):
-        lines = "".join(json.dumps(row, allow_nan=False) + "\n" for row in rows)
+        lines = "".join(json.dumps(_told(row), allow_nan=False) + "\n" for row in rows)
         return Verdict(_seriatim.check_text(lines.encode(), asked))
     return Verdict(_seriatim.check_rows(rows, asked))
 
 
+def _told(value: Any) -> Any:
+    """What JSON says of a value and nothing else: there the key 1 would be the key "1"."""
+    if isinstance(value, Mapping):
+        for key in value:
+            if not isinstance(key, str):
+                raise TypeError(f"a key of a dict is a str in JSON Lines, found {key!r}; rows take any key")
+        return {key: _told(inner) for key, inner in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_told(inner) for inner in value]
+    return value
+
+
 def _bytes(amount: int | str | None) -> int | None:
-    if amount is None or isinstance(amount, int):
-        return amount
-    found = re.fullmatch(r"(\d+)([KMGT]?)B?", amount.strip())
-    if found is None:
-        raise ValueError(f"memory: expected an amount such as 500M or 8G, found {amount!r}")
-    return int(found[1]) << 10 * " KMGT".index(found[2] or " ")
+    if isinstance(amount, str):
+        found = re.fullmatch(r"(\d+)([KMGT]?)B?", amount.strip())
+        amount = int(found[1]) << 10 * " KMGT".index(found[2] or " ") if found else amount
+    return _natural("memory", amount, "an amount such as 500M or 8G")
+
+
+def _natural(name: str, number: Any, expected: str) -> int | None:
+    """A number that an option may be; a machine word has room for no more."""
+    if number is None or (isinstance(number, int) and not isinstance(number, bool) and 0 <= number < 1 << 63):
+        return number
+    raise ValueError(f"{name}: expected {expected}, found {number!r}")

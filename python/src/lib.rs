@@ -14,7 +14,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use seriatim::foreign::check_model;
-use seriatim::history::{ReadOptions, read_from, read_with};
+use seriatim::history::{ReadOptions, read_bytes, read_with};
 use seriatim::limits::Cancel;
 use seriatim::limits::account::Counting;
 use seriatim::question::{Answered, Question, Refused, Specified};
@@ -160,7 +160,7 @@ fn heeding_signals<T: Send>(cancel: &Cancel, work: impl FnOnce() -> T + Send) ->
 #[pyfunction]
 fn check_text(py: Python<'_>, text: &[u8], asked: Asked) -> PyResult<Answer> {
     let options = ReadOptions { format: None, independent: asked.independent };
-    asked.answer(py, || Ok(read_from(text, &asked.source, options)?))
+    asked.answer(py, || Ok(read_bytes(text.to_vec(), &asked.source, options)?))
 }
 
 /// Checks the history in a file.

@@ -132,10 +132,10 @@ pub fn read(
             true => None,
             false => Some(i64::from(processes.of(&process)?)),
         };
-        if ret.is_some_and(|ret| ret < call) {
-            let reason =
-                format!("row {index}: it returns at {} and is called at {call}", ret.unwrap_or(0));
-            return Err(PyValueError::new_err(reason));
+        if let Some(ret) = ret.filter(|ret| *ret < call) {
+            return Err(PyValueError::new_err(format!(
+                "row {index}: the operation returns at {ret}, before its call at {call}"
+            )));
         }
         operations.push(Operation { process, call, ret, operation });
     }

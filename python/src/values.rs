@@ -2,6 +2,7 @@
 
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
+use pyo3::type_object::PyTypeInfo;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple};
 use seriatim::Value;
 use seriatim::history::json_value;
@@ -26,14 +27,14 @@ fn nested(object: &Bound<'_, PyAny>, depth: usize) -> PyResult<Value> {
     if object.is_instance_of::<PyInt>() {
         return match object.extract::<i64>() {
             Ok(number) => Ok(Value::Int(number)),
-            Err(_) => number(object),
+            Err(_) => number::<PyInt>(object),
         };
     }
     if let Ok(text) = object.cast::<PyString>() {
         return Ok(Value::text(text.to_cow()?.as_ref()));
     }
     if object.is_instance_of::<PyFloat>() {
-        return number(object);
+        return number::<PyFloat>(object);
     }
     let Some(deeper) = depth.checked_sub(1) else {
         return Err(PyTypeError::new_err(format!("lists and dicts nest at most {DEPTH} deep")));
@@ -50,9 +51,11 @@ fn nested(object: &Bound<'_, PyAny>, depth: usize) -> PyResult<Value> {
     Err(refused(object))
 }
 
-/// A number by its digits: nothing is rounded.
-fn number(object: &Bound<'_, PyAny>) -> PyResult<Value> {
-    json_value(&object.repr()?.to_cow()?).map_err(|_| refused(object))
+/// A number by its digits: nothing is rounded. They are those of its kind `K`: a class of the user's
+/// may show itself in any way.
+fn number<K: PyTypeInfo>(object: &Bound<'_, PyAny>) -> PyResult<Value> {
+    let digits = object.py().get_type::<K>().call_method1("__repr__", (object,))?;
+    json_value(&digits.cast::<PyString>()?.to_cow()?).map_err(|_| refused(object))
 }
 
 fn refused(object: &Bound<'_, PyAny>) -> PyErr {

@@ -15,37 +15,8 @@ function bytesOf(base64) {
   return Uint8Array.from(atob(base64), (character) => character.charCodeAt(0));
 }
 
-const WORKER = URL.createObjectURL(new Blob([$("worker").textContent], { type: "text/javascript" }));
-
-/** The bytes of a text that has seven bits of them in each character; `build.mjs` writes it. */
-function fromSevens(text) {
-  const bytes = new Uint8Array((text.length * 7) >> 3);
-  let [held, bits, at] = [0, 0, 0];
-  for (let i = 0; i < text.length; i++) {
-    held = ((held << 7) | (text.charCodeAt(i) & 127)) & 0x7fff;
-    bits += 7;
-    if (bits >= 8) bytes[at++] = held >> (bits -= 8);
-  }
-  return bytes;
-}
-
-let compiled = null;
-/** The module, unpacked and compiled once, by a worker. */
-function module() {
-  compiled ??= new Promise((resolve, reject) => {
-    const box = $("module");
-    const packed = fromSevens(box.textContent);
-    const worker = new Worker(WORKER);
-    worker.onerror = (event) => reject(new Error(event.message));
-    worker.onmessage = ({ data }) => {
-      worker.terminate();
-      resolve(data.module);
-    };
-    worker.postMessage({ packed, length: Number(box.dataset.length) });
-    box.remove();
-  });
-  return compiled;
-}
+/** The module, compiled, and the address of what workers run; `boot.js` has unpacked both. */
+const { module: compiled, worker: WORKER } = globalThis.seriatim;
 
 /** What is said when the module broke: a panic is a defect, anything else a limit of the page. */
 function broken({ words, error }) {
@@ -69,8 +40,7 @@ class Clerk {
     };
   }
 
-  async ask(question) {
-    const compiled = await module();
+  ask(question) {
     return new Promise((resolve) => {
       const id = this.next++;
       this.waiting.set(id, resolve);
@@ -97,10 +67,7 @@ class Errand {
     };
     this.worker.onerror = (event) => this.resolve(broken({ words: "", error: event.message }));
     const asked = { ...question, milliseconds: Math.round(seconds * 1000) };
-    module().then(
-      (compiled) => this.worker.postMessage({ module: compiled, id: 0, question: asked, log }),
-      (error) => this.resolve(broken({ words: "", error: String(error) })),
-    );
+    this.worker.postMessage({ module: compiled, id: 0, question: asked, log });
   }
 
   stop(why = "unknown: stopped by hand") {

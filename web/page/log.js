@@ -3,11 +3,15 @@
 /** The largest log that is shown as text. */
 const LARGEST_TEXT = 200000;
 
+/** What a map is called that is written here. */
+const OWN_MAP = "map.toml";
+
 class LogPanel {
   constructor(editor) {
     this.editor = editor;
     this.source = "log";
     this.bytes = null; // of a log that is not shown as text
+    this.maps = new Map();
     this.result = new Result($("log-result"), {
       share: () => this.thing(),
       name: () => this.source,
@@ -19,6 +23,8 @@ class LogPanel {
     $("check").onclick = () => this.check();
     $("log-file").onchange = ({ target }) => target.files[0] && this.open(target.files[0]);
     $("spec").onchange = () => this.check();
+    $("map").onchange = () => this.mapped($("map").value, this.maps.get($("map").value) ?? "");
+    for (const id of ["levels", "map-text", "skip-unmatched"]) $(id).oninput = () => this.result.age();
     $("log-text").oninput = () => {
       this.result.age();
       this.bytes = null;
@@ -26,10 +32,27 @@ class LogPanel {
     };
   }
 
-  /** Offers the specifications that are built in. */
-  offer({ specs, services }) {
+  /** Offers the specifications, levels and maps that are built in. */
+  offer({ specs, services, levels, maps }) {
     const options = [...specs, ...services].map(({ name, meaning }) => make("option", { value: name, label: `${name}: ${meaning}` }));
     $("specs").replaceChildren(...options);
+    $("level-names").replaceChildren(...["all", ...levels].map((value) => make("option", { value })));
+    this.maps = new Map(maps.map(({ name, text }) => [name, text]));
+    $("map").append(...[...this.maps.keys(), OWN_MAP].map((value) => make("option", { value }, value === OWN_MAP ? "of your own" : value)));
+  }
+
+  /** Shows the rules of a map: a ready one can be changed, and none is none. */
+  mapped(name, text) {
+    $("map").value = name;
+    $("map-text").value = text;
+    $("map-text").hidden = name === "";
+    this.result.age();
+  }
+
+  /** The map that is asked with, if there is one. */
+  map() {
+    const name = $("map").value;
+    return name ? { name, text: $("map-text").value, skip_unmatched: $("skip-unmatched").checked } : null;
   }
 
   name(words = "") {
@@ -64,17 +87,21 @@ class LogPanel {
   thing() {
     const held = this.bytes ? { bytes: base64Of(this.bytes) } : { log: $("log-text").value };
     const spec = $("own-spec").checked ? { seri: this.editor.text() } : { spec: $("spec").value };
-    return { source: this.source, ...held, ...spec, observe: $("observe").checked, independent: $("independent").checked };
+    const more = { observe: $("observe").checked, independent: $("independent").checked, levels: $("levels").value, map: this.map() };
+    return { source: this.source, ...held, ...spec, ...more };
   }
 
   /** Shows what a link, or a lesson, is about. */
-  restore({ source, log, bytes, spec, seri, observe, independent }) {
+  restore({ source, log, bytes, spec, seri, observe, independent, levels, map }) {
     this.hold(source, bytes === undefined ? new TextEncoder().encode(log) : bytesOf(bytes));
     $("spec").value = spec ?? "";
     $("own-spec").checked = seri !== undefined;
     if (seri !== undefined) this.editor.write("specification.seri", seri);
     $("observe").checked = Boolean(observe);
     $("independent").checked = Boolean(independent);
+    $("levels").value = levels ?? "";
+    this.mapped(map?.name ?? "", map?.text ?? "");
+    $("skip-unmatched").checked = Boolean(map?.skip_unmatched);
     return this.check();
   }
 
@@ -84,6 +111,8 @@ class LogPanel {
       source: this.source,
       spec: $("spec").value.trim() || null,
       seri: $("own-spec").checked ? this.editor.text() : null,
+      levels: $("levels").value.trim() || null,
+      map: this.map(),
       observe_failures: $("observe").checked,
       independent: $("independent").checked,
     };

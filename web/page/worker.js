@@ -30,9 +30,16 @@ function answer(question, log) {
   return JSON.parse(text);
 }
 
-onmessage = async ({ data: { packed, length, module, id, question, log } }) => {
-  if (packed) return postMessage({ module: await WebAssembly.compile(unpacked(packed, length)) });
+/** What `build.mjs` packed: the module, and behind it the scripts of the page. */
+async function opened(packed, lengths) {
+  const bytes = unpacked(packed, lengths.module + lengths.scripts);
+  const module = await WebAssembly.compile(bytes.subarray(0, lengths.module));
+  return { module, scripts: decoder.decode(bytes.subarray(lengths.module)) };
+}
+
+onmessage = async ({ data: { packed, lengths, module, id, question, log } }) => {
   try {
+    if (packed) return postMessage(await opened(packed, lengths));
     exports ??= (await WebAssembly.instantiate(module, { seriatim: host })).exports;
     postMessage({ id, answer: answer(question, log ?? new Uint8Array()) });
   } catch (error) {

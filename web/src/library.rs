@@ -1,7 +1,10 @@
-//! What is built in: specifications and algorithms.
+//! What is built in: specifications, isolation levels, maps and algorithms.
 
 use serde::Serialize;
+use seriatim::levels::PER_KEY;
+use seriatim::map::ready_maps;
 use seriatim::spec::catalogue;
+use seriatim::transactions::Level;
 use seriatim_services::services;
 
 /// All of it.
@@ -10,6 +13,8 @@ pub struct Library {
     version: &'static str,
     specs: Vec<Spec>,
     services: Vec<Spec>,
+    levels: Vec<&'static str>,
+    maps: Vec<ReadyMap>,
     algorithms: Vec<Algorithm>,
 }
 
@@ -17,6 +22,13 @@ pub struct Library {
 struct Spec {
     name: &'static str,
     meaning: &'static str,
+}
+
+/// A map for a known format, to be used or to start one's own from.
+#[derive(Serialize)]
+struct ReadyMap {
+    name: &'static str,
+    text: &'static str,
 }
 
 #[derive(Serialize)]
@@ -40,6 +52,8 @@ pub fn library() -> Library {
         version: env!("CARGO_PKG_VERSION"),
         specs: specs.collect(),
         services: services.collect(),
+        levels: Level::ALL.iter().map(|level| level.name()).chain([PER_KEY]).collect(),
+        maps: ready_maps().map(|map| ReadyMap { name: map.name, text: map.text }).collect(),
         algorithms: algorithms.collect(),
     }
 }

@@ -17,16 +17,16 @@ const ask = await instance(modulePath);
 const timeless = (json) => json.trim().replace(/"elapsed_seconds":[^,}]*,?/, "").replace(/,?"memory_bytes":\d+/, "");
 
 /** What the command says of a file: its exit code, and its report or its complaint. */
-function commanded(spec, path) {
-  const words = ["check", "--json", "--threads", "1", ...(spec ? ["--spec", spec] : []), path];
+function commanded(spec, path, ...options) {
+  const words = ["check", "--json", "--threads", "1", ...options, ...(spec ? ["--spec", spec] : []), path];
   const ran = spawnSync(command, words, { cwd: root, encoding: "utf8", maxBuffer: 1 << 28 });
   const said = ran.status === 2 ? ran.stderr.trim().replace(/^error: /, "") : timeless(ran.stdout);
   return { exit: ran.status, said };
 }
 
 /** What the module says of the same bytes under the same name. */
-function asked(spec, path) {
-  const answer = ask({ ask: "check", source: path, spec: spec || null }, readFileSync(join(root, path)));
+function asked(spec, path, options = {}) {
+  const answer = ask({ ask: "check", source: path, spec: spec || null, ...options }, readFileSync(join(root, path)));
   return { exit: answer.exit, said: answer.exit === 2 ? answer.error.trim() : timeless(answer.json) };
 }
 
@@ -85,8 +85,31 @@ for (const spec of ["no-such-thing", "queue(init=", "mutex", "cas-register(init=
 rmSync(scratch, { recursive: true });
 if (!verdicts[0] || !verdicts[1] || verdicts[2] < 10) throw new Error(`too few kinds: ${JSON.stringify(verdicts)}`);
 
-// Algorithms: the same claims, and for a broken one the same run.
 const library = ask({ ask: "library" });
+// Isolation levels of what can be told as transactions, and of what cannot; with keys of their own where values are pairs.
+const transactions = histories.filter(([spec]) => ["multi-register", "register", "map", "kv", "queue"].includes(spec));
+for (const name of readdirSync(join(root, "examples/transactions"))) {
+  if (!name.endsWith(".md")) transactions.push(["", `examples/transactions/${name}`]);
+}
+if (transactions.length < 20) throw new Error(`only ${transactions.length} histories of transactions`);
+for (const [spec, path] of transactions) {
+  for (const levels of ["all", "serializable,causal"]) {
+    same(commanded(spec, path, "--level", levels), asked(spec, path, { levels }), `${path}: ${levels}`);
+  }
+}
+const keyed = "examples/histories/kv-stale.edn";
+same(commanded("", keyed, "--level", "all", "--independent"), asked("", keyed, { levels: "all", independent: true }), keyed);
+// Logs in other formats, by every map: the right one reads them, the others say why not.
+for (const sample of readdirSync(join(root, "crates/map/samples"))) {
+  const path = `crates/map/samples/${sample}`;
+  for (const { name, text } of library.maps) {
+    same(commanded("", path, "--map", name), asked("", path, { map: { name, text } }), `${path} by ${name}`);
+    const skipping = { map: { name, text, skip_unmatched: true } };
+    same(commanded("", path, "--map", name, "--skip-unmatched"), asked("", path, skipping), `${path} by ${name}, some skipped`);
+  }
+}
+
+// Algorithms: the same claims, and for a broken one the same run.
 for (const name of ["cas_counter", "broken/treiber_aba", "broken/michael_scott_no_tail_help"]) {
   const algorithm = library.algorithms.find((one) => one.name === name);
   if (!algorithm) continue;

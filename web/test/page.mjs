@@ -132,6 +132,60 @@ async function logs() {
   await close();
 }
 
+/** Isolation levels of a log of transactions, and a log in another format. */
+async function levelsAndMaps() {
+  const { page, close } = await open();
+  const more = page.locator("#log-panel > details > summary");
+  await more.click();
+  await answered(page, "log", () => drop(page, "write-skew.edn", readFileSync(join(root, "examples/transactions/write-skew.edn"))));
+  await page.fill("#levels", "serializable, snapshot-isolation");
+  check((await page.getAttribute("#log-result", "data-state")) === "old", "the answer was to another question");
+  check((await answered(page, "log", () => page.click("#check"))) === 1, "write skew is not serializable");
+  const said = await page.textContent("#log-result .printed");
+  check(/^ +serializable +violated/m.test(said) && /^ +snapshot-isolation +satisfied/m.test(said), `it is snapshot isolation: ${said}`);
+  const frame = page.frameLocator("#log-result iframe");
+  check((await frame.locator("h1").textContent()).includes("write-skew.edn"), "the report names the log");
+  check((await frame.locator("svg").count()) > 0, "the cycle is drawn");
+  // A link shows the question again.
+  await page.click("#log-result .copy");
+  await page.waitForFunction(() => location.hash.startsWith("#1."));
+  const shared = await open(await page.evaluate(() => location.hash));
+  check((await exit(shared.page, "log")) === 1 && (await shared.page.inputValue("#levels")).startsWith("serializable,"), "the link asks about levels");
+  await shared.close();
+  await page.fill("#levels", "serialisable");
+  check((await answered(page, "log", () => page.click("#check"))) === 2, "a level that is none");
+  await page.fill("#levels", "");
+  // A ready map, and one of one's own.
+  const sample = readFileSync(join(root, "crates/map/samples/s2.jsonl"));
+  const plain = await answered(page, "log", () => drop(page, "s2.jsonl", sample));
+  check(plain === 2, "without a map it is no log");
+  await page.selectOption("#map", "s2");
+  check((await page.inputValue("#map-text")).includes("[[rule]]"), "the rules are shown");
+  check((await answered(page, "log", () => page.click("#check"))) === 0, `by its map it is one: ${await page.textContent("#log-result")}`);
+  await report(page, "log");
+  await page.selectOption("#map", "map.toml");
+  await page.fill("#map-text", OWN_MAP);
+  await page.fill("#log-text", '{"client": 1, "verb": "write", "body": 7, "from": 1, "to": 2}\n{"client": 1, "verb": "read", "answer": 8, "from": 3, "to": 4}\n');
+  check((await answered(page, "log", () => page.click("#check"))) === 1, "a map of one's own");
+  await page.fill("#map-text", OWN_MAP.replace("is = ", "was = "));
+  check((await answered(page, "log", () => page.click("#check"))) === 2, "a map that is wrong");
+  const complaint = await page.textContent("#log-result .complaint");
+  check(complaint.startsWith("--map: map.toml:"), `the complaint names the line of the map: ${complaint}`);
+  await close();
+}
+
+const OWN_MAP = `spec = "register"
+unit = "ms"
+[[rule]]
+is = "operation"
+process = 'client'
+op = 'verb'
+arg = 'body?'
+result = 'answer?'
+call = 'from'
+return = 'to'
+`;
+
 async function algorithms() {
   const { page, close } = await open();
   await page.click("#tab-algorithm");
@@ -231,6 +285,7 @@ try {
   check(size <= LARGEST_PAGE, `the page has ${size} bytes`);
   await lessons();
   await logs();
+  await levelsAndMaps();
   await algorithms();
   const timed = await large();
   await looks();

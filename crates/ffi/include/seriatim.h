@@ -135,8 +135,8 @@ typedef struct SeriatimOperation {
 extern "C" {
 #endif // __cplusplus
 
-// Checks a history, in any format that the command reads. `history` points to `length` bytes;
-// `options` may be null. Never null; to be freed with `seriatim_free`.
+// Checks a history, in any format that the command reads, also compressed. `history` points to
+// `length` bytes; `options` may be null. Never null; to be freed with `seriatim_free`.
 //
 // # Safety
 //

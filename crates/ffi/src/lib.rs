@@ -19,7 +19,7 @@ mod model;
 
 use crate::model::Callbacks;
 use seriatim::foreign::{Operation, check_model};
-use seriatim::history::{ReadOptions, read_from, read_with};
+use seriatim::history::{ReadOptions, read_bytes, read_with};
 use seriatim::monitor::Detail;
 use seriatim::question::{Answered, Question, Refused, Specified};
 use seriatim::{Failures, Options};
@@ -163,8 +163,8 @@ pub struct SeriatimModel {
     pub parts: *const u64,
 }
 
-/// Checks a history, in any format that the command reads. `history` points to `length` bytes;
-/// `options` may be null. Never null; to be freed with `seriatim_free`.
+/// Checks a history, in any format that the command reads, also compressed. `history` points to
+/// `length` bytes; `options` may be null. Never null; to be freed with `seriatim_free`.
 ///
 /// # Safety
 ///
@@ -181,7 +181,7 @@ pub unsafe extern "C" fn seriatim_check(
         let bytes = unsafe { slice(history, length, "history") }?;
         let asked = unsafe { Asked::of(options) }?;
         let source = asked.source.as_deref().unwrap_or("<memory>");
-        let history = read_from(bytes, source, asked.read_options())?;
+        let history = read_bytes(bytes.to_vec(), source, asked.read_options())?;
         asked.question().answer(history)
     })
 }

@@ -36,8 +36,8 @@ pub use events::{Event, Events};
 pub use formats::{
     Format, Inexpressible, Notation, ReadOptions, Record, UnknownFormatName, WriteError,
     bytes_read, decode, edn_value, expand, is_stdin_kept, json_value, keep_stdin, name_of, open,
-    path_in_line, read, read_bytes, read_from, read_on, read_records, read_str, read_with, write,
-    write_string, write_value,
+    path_in_line, read, read_bytes, read_from, read_on, read_records, read_str, read_with,
+    unpacked, write, write_string, write_value,
 };
 pub use history::{Annotation, History, Horizon, Stretch, Tally};
 pub use initial::InitialWrite;

@@ -10,6 +10,8 @@
 //!   memory from then on. When there is a verdict, up to [`ASKED_AGAIN`] of them are asked once
 //!   more for no other reason. A difference is told, and there is no verdict.
 //! - **It changes its states**: a host that can see that says so in [`Model::complaint`].
+//! - **It asks about itself**: a model may ask about another history while it is asked, but only
+//!   [`NESTED`] deep, so that no host runs out of stack in code of ours.
 //!
 //! **What would make it unsound**: two different states under one number, operations with different
 //! results under one number, or a model whose answers change in places that nobody looks at twice.
@@ -24,6 +26,7 @@ use seriatim_history::{
 };
 use seriatim_monitor::Options;
 use seriatim_spec::{Bound, Cancel, Interpretation, Next, Reader, Spec};
+use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -33,6 +36,39 @@ pub const REMEMBERED: usize = 1 << 16;
 
 /// How many of them are asked again at the end.
 pub const ASKED_AGAIN: usize = 1 << 10;
+
+/// How deep models may ask about models while they are asked.
+pub const NESTED: usize = 16;
+
+thread_local! {
+    /// Where on this thread's stack checks of models wait for an answer. A host may abandon them
+    /// without unwinding (Go ends a goroutine so): those lie below whoever looks, and count no more.
+    static WAITING: RefCell<Vec<usize>> = const { RefCell::new(Vec::new()) };
+}
+
+/// A check of a model that waits for its answers; its place on the stack.
+struct Waiting(usize);
+
+impl Waiting {
+    fn at(here: usize, name: &str) -> Result<Waiting, Refused> {
+        WAITING.with_borrow_mut(|waiting| {
+            waiting.retain(|outer| *outer > here);
+            if waiting.len() >= NESTED {
+                return Err(Refused(format!(
+                    "{name} is asked while it is asked: checks of models nest at most {NESTED} deep"
+                )));
+            }
+            waiting.push(here);
+            Ok(Waiting(here))
+        })
+    }
+}
+
+impl Drop for Waiting {
+    fn drop(&mut self) {
+        WAITING.with_borrow_mut(|waiting| waiting.retain(|place| *place != self.0));
+    }
+}
 
 /// A sequential object of the host.
 pub trait Model: Send + Sync + 'static {
@@ -109,6 +145,8 @@ pub fn check_model(
     question: &Question<'_>,
 ) -> Result<Answered, Refused> {
     let name = model.name();
+    let mark = 0_u8;
+    let _waiting = Waiting::at(&raw const mark as usize, &name)?;
     let watched = Arc::new(Watched::new(model));
     let history = history_of(&watched, &name, operations)?;
     let numbers = operations.iter().map(|operation| operation.operation).collect();

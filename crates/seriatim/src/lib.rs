@@ -115,6 +115,7 @@ extern crate self as seriatim;
 pub mod command;
 mod door;
 pub mod foreign;
+pub mod levels;
 pub mod question;
 mod routed;
 

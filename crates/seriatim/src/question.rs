@@ -4,7 +4,9 @@
 use crate::routed;
 use seriatim_history::{History, InputError};
 use seriatim_limits::{Instant, Patient};
-use seriatim_monitor::{Detail, Options, StopAt, check, vacuous, violated_parts};
+use seriatim_monitor::{
+    Detail, Options, StopAt, check, tell_initial_values, vacuous, violated_parts,
+};
 use seriatim_report::terminal::{self, Style};
 use seriatim_report::{Report, States, doubt, html, json};
 use seriatim_scale::judge::SharedReader;
@@ -86,11 +88,49 @@ impl Question<'_> {
     /// Checks a history.
     pub fn answer(&self, mut history: History) -> Result<Answered, Refused> {
         let start = Instant::now();
-        let note = name_successors(&mut history);
-        let chosen = self.choose(&history, start)?;
-        let mut answered = self.answer_under(history, chosen, start)?;
-        answered.notes.extend(note);
-        Ok(answered)
+        let mut notes: Vec<String> = name_successors(&mut history).into_iter().collect();
+        let chosen = match self.unknown_start(&history)? {
+            None => self.choose(&history, start)?,
+            Some((reader, write)) => {
+                let options = self.options_since(start);
+                let told = tell_initial_values(&mut history, &*reader, write, &options)?;
+                notes.push(format!(
+                    "the start is unknown; values that were there, or may have been, are written by `before`: {told}"
+                ));
+                Chosen { reader, by: ChosenBy::Name }
+            }
+        };
+        let answered = self.answer_under(history, chosen, start)?;
+        Ok(Answered { notes, ..answered })
+    }
+
+    /// The specification of a history whose start is unknown (`register(init=unknown)`), and what
+    /// its writes are called.
+    fn unknown_start(
+        &self,
+        history: &History,
+    ) -> Result<Option<(SharedReader, &'static str)>, Refused> {
+        let named = match self.spec {
+            Specified::ByHistory => history.spec(),
+            Specified::Name(name) => Some(name),
+            Specified::Seri(_) => None,
+        };
+        // What cannot be read here is refused, in the usual words, by whoever reads it next.
+        let open = named.and_then(|name| SpecChoice::parse_open(name).ok().flatten());
+        let Some(choice) = open else { return Ok(None) };
+        if let Some(other) = choice.parameters().names().next() {
+            return Err(Refused(format!("init=unknown does not go with {other}")));
+        }
+        let write = match choice.name() {
+            "register" | "cas-register" => "write",
+            "map" | "kv" => "put",
+            other => {
+                return Err(Refused(format!(
+                    "init=unknown: {other} computes what it returns; expected register, cas-register, map or kv"
+                )));
+            }
+        };
+        Ok(Some((Arc::new(ChosenReader { choice, failures: self.failures }), write)))
     }
 
     /// Checks a history under a specification that is at hand.

@@ -81,7 +81,7 @@ pub use minimise::Part;
 pub use page::{limit_in_words, page, standing_word};
 pub use per_key::{KeyAnswer, check_keys};
 pub use prepare::FlawKind;
-pub use read::{NilReads, of_history, read, read_independent, read_str};
+pub use read::{NilReads, keys_of, of_history, read, read_bytes, read_independent, read_str};
 pub use replay::{Rejection, replay};
 pub use solve::Statistics;
 pub use transaction::{

@@ -174,7 +174,13 @@ pub fn read_on(
 /// ```
 pub fn read_bytes(bytes: Vec<u8>, name: &str, options: ReadOptions) -> Result<History, InputError> {
     let unreadable = |error: io::Error| InputError::new(name, 0, Problem::of_reading(&error));
-    read_from(source::decompressed(io::Cursor::new(bytes)).map_err(unreadable)?, name, options)
+    read_from(unpacked(bytes).map_err(unreadable)?, name, options)
+}
+
+/// The content of a file that is at hand: what gzip or zstd has compressed is decompressed as it is
+/// read.
+pub fn unpacked(bytes: Vec<u8>) -> io::Result<Box<dyn Read>> {
+    source::decompressed(io::Cursor::new(bytes))
 }
 
 /// Reads a history from a text, its format detected.

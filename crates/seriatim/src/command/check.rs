@@ -9,6 +9,7 @@ use super::{Exit, Failure, beside, limits, order, page, transactions};
 use clap::ValueEnum;
 use seriatim::Verdict;
 use seriatim::history::path_in_line;
+use seriatim::levels;
 use seriatim::limits::{Cancel, Reason, Stopped, stopped};
 use seriatim::monitor::Detail;
 use seriatim::question::ChosenBy;
@@ -37,8 +38,8 @@ pub struct Arguments {
     /// Ask whether histories of transactions satisfy isolation levels (separated by commas):
     /// strict-serializable, serializable, snapshot-isolation, prefix, causal, read-atomic,
     /// read-committed, read-your-writes, linearizable-per-key, …, or all
-    #[arg(long, value_name = "LEVEL", value_parser = transactions::asked)]
-    level: Option<transactions::Asked>,
+    #[arg(long, value_name = "LEVEL", value_parser = levels::asked)]
+    level: Option<levels::Asked>,
 
     /// What an order of the operations has to respect: `process` asks for sequential consistency
     #[arg(long, value_enum, default_value_t = order::Respects::RealTime, conflicts_with = "level")]
@@ -176,7 +177,7 @@ impl Arguments {
     }
 
     /// Asks about an isolation level instead of linearizability.
-    fn ask_level(&self, asked: &transactions::Asked, paths: &[PathBuf]) -> Result<Exit, Failure> {
+    fn ask_level(&self, asked: &levels::Asked, paths: &[PathBuf]) -> Result<Exit, Failure> {
         let refused = [
             (self.scale.verdicts.is_some(), "--verdicts"),
             (self.scale.one_log, "--one-log"),

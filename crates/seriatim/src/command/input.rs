@@ -8,11 +8,10 @@ use seriatim::limits::Patient;
 use seriatim::question::{Question as Asked, Specified};
 use seriatim::scale::fingerprint::fingerprint;
 use seriatim::scale::judge::SharedReader;
-use seriatim::{ChosenReader, Failures, History, InputError, Options, SpecChoice};
+use seriatim::{Failures, History, InputError, Options};
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 /// Which files to read, and how.
 #[derive(Args)]
@@ -117,32 +116,6 @@ impl Against {
             failures: self.failures,
             options,
         }
-    }
-
-    /// The specification of a history whose start is unknown (`register(init=unknown)`), and what
-    /// its writes are called.
-    pub fn unknown_start(
-        &self,
-        history: &History,
-    ) -> Result<Option<(SharedReader, &'static str)>, Failure> {
-        let named = self.spec.as_deref().or(history.spec());
-        // What cannot be read here is refused, in the usual words, by whoever reads it next.
-        let open = named.and_then(|name| SpecChoice::parse_open(name).ok().flatten());
-        let Some(choice) = open else { return Ok(None) };
-        if let Some(other) = choice.parameters().names().next() {
-            return Err(Failure(format!("init=unknown does not go with {other}")));
-        }
-        let write = match choice.name() {
-            "register" | "cas-register" => "write",
-            "map" | "kv" => "put",
-            other => {
-                return Err(Failure(format!(
-                    "init=unknown: {other} computes what it returns; expected register, cas-register, map or kv"
-                )));
-            }
-        };
-        let reader = ChosenReader { choice, failures: self.failures };
-        Ok(Some((Arc::new(reader), write)))
     }
 
     /// The specification for a log that is not read whole and names this one, if any.

@@ -99,7 +99,12 @@ enum Exit {
 impl Exit {
     /// The outcome for an answer.
     fn of(answer: &Answer) -> Exit {
-        match answer.exit_code() {
+        Exit::coded(answer.exit_code())
+    }
+
+    /// The outcome that has an exit code.
+    fn coded(code: u8) -> Exit {
+        match code {
             0 => Exit::Holds,
             1 => Exit::Violated,
             _ => Exit::Unknown,

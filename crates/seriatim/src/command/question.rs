@@ -11,9 +11,7 @@ use super::scale::Spilled;
 use clap::{Args, ValueEnum};
 use seriatim::limits::{Cancel, Stopped};
 use seriatim::monitor::partition::Partitioning;
-use seriatim::monitor::{
-    Detail, Monitors, StopAt, Strategy, refute_partition, tell_initial_values,
-};
+use seriatim::monitor::{Detail, Monitors, StopAt, Strategy, refute_partition};
 use seriatim::question::Answered;
 use seriatim::scale::judge::SharedReader;
 use seriatim::spec::{Limit, Reader};
@@ -105,18 +103,10 @@ impl Question {
         let progress = ProgressLine::new(share.company);
         let observer = |standing| progress.show(standing);
         let options = Options { observer: Some(&observer), detail, threads, ..self.options() };
-        let answered = match self.against.unknown_start(&history)? {
-            None => self.against.question(options).answer(history),
-            Some((reader, write)) => {
-                let told = tell_initial_values(&mut history, &*reader, write, &options)?;
-                notes.push(format!(
-                    "the start is unknown; values that were there, or may have been, are written by `before`: {told}"
-                ));
-                self.against.question(options).answer_by(history, reader)
-            }
-        };
+        let answered = self.against.question(options).answer(history);
         progress.clear();
         let mut answered = answered?;
+        notes.append(&mut answered.notes);
         let examined = || self.examine(&mut answered.history, &*answered.reader);
         notes.extend(match Cancel::of_process().during(examined) {
             Ok(examined) => examined?,

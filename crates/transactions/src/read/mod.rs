@@ -23,9 +23,9 @@ use crate::transaction::{KeyId, Op, Outcome, Transaction, Transactions};
 use form::Notation;
 use hashbrown::HashSet;
 pub use history::{NilReads, read_with as of_history};
-use seriatim_history::{Horizon, InputError, OpId, Problem, ReadOptions, Value, ValueId};
+use seriatim_history::{History, Horizon, InputError, OpId, Problem, ReadOptions, Value, ValueId};
 use std::collections::BTreeMap;
-use std::io::Read;
+use std::io::{Error, Read};
 use std::path::Path;
 
 /// Reads a history from a file (`-` is standard input; `.gz` and `.zst` are unpacked).
@@ -33,12 +33,24 @@ use std::path::Path;
 /// # Errors
 /// If it cannot be read, or is no history of transactions; with the line.
 pub fn read(path: &Path) -> Result<Transactions, InputError> {
-    let source = seriatim_history::path_in_line(path);
+    read_from(&seriatim_history::path_in_line(path), seriatim_history::open(path)?)
+}
+
+/// Reads a history that is at hand; what gzip or zstd has compressed is unpacked.
+///
+/// # Errors
+/// If it is no history of transactions; with the line.
+pub fn read_bytes(source: &str, bytes: Vec<u8>) -> Result<Transactions, InputError> {
+    let unpacked = seriatim_history::unpacked(bytes);
+    let unreadable = |error: Error| InputError::new(source, 0, Problem::of_reading(&error));
+    read_from(source, unpacked.map_err(unreadable)?)
+}
+
+fn read_from(source: &str, mut reader: Box<dyn Read>) -> Result<Transactions, InputError> {
     let mut bytes = Vec::new();
-    let unreadable =
-        |error: std::io::Error| InputError::new(&source, 0, Problem::of_reading(&error));
-    seriatim_history::open(path)?.read_to_end(&mut bytes).map_err(unreadable)?;
-    read_bytes(&source, &bytes)
+    let unreadable = |error: Error| InputError::new(source, 0, Problem::of_reading(&error));
+    reader.read_to_end(&mut bytes).map_err(unreadable)?;
+    recognised(source, &bytes)
 }
 
 /// Reads a file of Jepsen's independent keys: a value is `[key value]`, and what happened to each
@@ -48,7 +60,14 @@ pub fn read(path: &Path) -> Result<Transactions, InputError> {
 /// If it cannot be read, or is no history of transactions; with the line.
 pub fn read_independent(path: &Path) -> Result<Vec<Transactions>, InputError> {
     let options = ReadOptions { independent: true, ..ReadOptions::default() };
-    let whole = seriatim_history::read_with(path, options)?;
+    keys_of(&seriatim_history::read_with(path, options)?)
+}
+
+/// What happened to each key of a history of Jepsen's independent keys.
+///
+/// # Errors
+/// If that is no history of transactions; with the line.
+pub fn keys_of(whole: &History) -> Result<Vec<Transactions>, InputError> {
     let mut keys: BTreeMap<ValueId, Vec<OpId>> = BTreeMap::new();
     for op in (0..whole.len()).map(OpId::from) {
         keys.entry(whole.object(op)).or_default().push(op);
@@ -76,10 +95,10 @@ pub fn read_independent(path: &Path) -> Result<Vec<Transactions>, InputError> {
 /// # Errors
 /// If it is no history of transactions; with the line.
 pub fn read_str(source: &str, text: &str) -> Result<Transactions, InputError> {
-    read_bytes(source, text.as_bytes())
+    recognised(source, text.as_bytes())
 }
 
-fn read_bytes(source: &str, bytes: &[u8]) -> Result<Transactions, InputError> {
+fn recognised(source: &str, bytes: &[u8]) -> Result<Transactions, InputError> {
     match detect(bytes) {
         Format::Events(notation) => events::read(source, bytes, notation),
         Format::Plume => awdit::read_plume(source, text(source, bytes)?),

@@ -1,7 +1,7 @@
 //! The answers about isolation levels as JUnit XML: a suite for each history, a case for each
 //! level.
 
-use super::{Answers, PER_KEY, remarks};
+use seriatim::levels::{Answers, PER_KEY, remarks};
 use seriatim::report::markup::escaped;
 use seriatim::transactions::{Glyphs, Standing, draw, standing_word};
 
