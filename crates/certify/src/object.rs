@@ -145,7 +145,8 @@ impl Object {
         let lowered = |threads| lower(program, threads, None).map_err(|d| d.message.clone());
         match (lowered(THREADS), lowered(THREADS + 1)) {
             (Ok(steps), Ok(more)) => {
-                let pairs = stand_ins(&steps).into_iter().zip(stand_ins(&more));
+                let by_key = matches!(list_spec::of(program), Some((Spec::Set, _)));
+                let pairs = stand_ins(&steps, by_key).into_iter().zip(stand_ins(&more, by_key));
                 pairs.map(|(one, more)| Object::with_steps(program, one, &more.steps)).collect()
             }
             (Err(why), _) | (_, Err(why)) => vec![Err(why)],

@@ -6,8 +6,8 @@
 //! makes the stand-ins by itself, out of the program, and reads the certificate as one of that
 //! program whose hash it names ([`stand_ins`]).
 //!
-//! 1. `idle`, `served`: without the data that decides nothing, and with locks in the place of ticket
-//!    locks.
+//! 1. `idle`, `divided`, `served`: without the data that decides nothing, with one bucket in the
+//!    place of a hash table (by an argument of its own), and with locks in the place of ticket locks.
 //! 2. `held`: besides, with locks in the place of words that are used as locks.
 //! 3. `boxed`, `valued`: besides, with what immutable records hold in the place of references to
 //!    them, and with whole numbers in the place of values.
@@ -17,6 +17,7 @@
 //! less. Where a condition of a file does not hold, its step is left out.
 
 mod boxed;
+mod divided;
 mod held;
 mod idle;
 mod served;
@@ -33,9 +34,11 @@ pub struct StandIn {
     pub numbers_for_values: bool,
 }
 
-/// The programs that may stand for this one, the nearest first.
-pub fn stand_ins(steps: &Steps) -> Vec<StandIn> {
+/// The programs that may stand for this one, the nearest first. `by_key` says that operations on
+/// different keys have nothing to do with each other in the specification.
+pub fn stand_ins(steps: &Steps, by_key: bool) -> Vec<StandIn> {
     let idle = idle::without(steps);
+    let idle = divided::with_one_bucket(&idle).filter(|_| by_key).unwrap_or(idle);
     let served = served::with_locks(&idle).map(|served| idle::without(&served));
     let first = served.unwrap_or(idle);
     let locked = held::with_locks(&first);

@@ -22,58 +22,6 @@ use seriatim_lang::spec::{Datum, Spec};
 use seriatim_lang::steps::{NULL, Op, Reg};
 use seriatim_lang::types::{Kind, Scalar, StructId};
 
-const LIBRARY: [&str; 45] = [
-    "treiber",
-    "coarse_stack",
-    "coarse_queue",
-    "two_lock_queue",
-    "michael_scott",
-    "dglm",
-    "coarse_set",
-    "lock_coupling",
-    "vechev_dcas",
-    "orvyy_set",
-    "lazy_list",
-    "vechev_cas",
-    "hsy_stack",
-    "ccas",
-    "ccas_waits",
-    "cas_counter",
-    "faa_counter",
-    "lock_counter",
-    "int_register",
-    "spin_lock",
-    "spin_stack",
-    "spin_queue",
-    "spin_set",
-    "spin_counter",
-    "spin_coupling",
-    "treiber_peek",
-    "michael_scott_front",
-    "named_set",
-    "treiber_statistics",
-    "michael_scott_stamped",
-    "lock_coupling_signed",
-    "cas_counter_retries",
-    "owner_stack",
-    "int_coupling",
-    "owner_coupling",
-    "ticket_counter",
-    "ticket_stack",
-    "ticket_queue",
-    "ticket_set",
-    "swap_register",
-    "once_cell",
-    "consensus",
-    "boxed_register",
-    "boxed_counter",
-    "lazy_value",
-];
-
-/// Those whose invariants take their time.
-const LARGE: [&str; 5] =
-    ["harris_michael", "harris_set", "spin_lazy_list", "trylock_list", "lazy_list_statistics"];
-
 struct Random(u64);
 
 impl Random {
@@ -654,13 +602,10 @@ fn concrete_runs_stay_inside_the_invariant() {
     let long = std::env::var_os("SERIATIM_LONG").is_some();
     let steps = if long { 130_000 } else { 4_000 };
     let mut compared = 0;
-    let large: &[&str] = if long { &LARGE } else { &[] };
     let wanted = std::env::var("SERIATIM_COVER").ok();
-    let listed = |name: &&&str| wanted.as_ref().is_none_or(|w| w.split(',').any(|n| n == **name));
-    for name in LIBRARY.iter().chain(large).filter(listed) {
-        let path = format!("{}/../../algorithms/{name}.seri", env!("CARGO_MANIFEST_DIR"));
-        let source = std::fs::read_to_string(path).expect("readable");
-        let program = check(&source).expect("right");
+    let listed = |name: &&String| wanted.as_ref().is_none_or(|w| w.split(',').any(|n| n == *name));
+    for name in seriatim_testing::proved_algorithms().iter().filter(listed) {
+        let program = check(&seriatim_testing::algorithm(name)).expect("right");
         let bounds = Bounds { values: 3, keys: 3, nodes: None, capacity: None };
         let spec = Spec::new(program.spec.clone().expect("named"), bounds);
         for threads in 2..=4 {

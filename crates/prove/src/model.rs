@@ -170,7 +170,7 @@ impl Model {
             _ => kind(program)?,
         };
         let mut steps = lower(program, threads, None).map_err(|d| d.message.clone())?;
-        if !reduction.apply(&mut steps) {
+        if !reduction.apply(&mut steps, kind == Kind::Set) {
             return Ok(None);
         }
         refuse(&steps)?;

@@ -6,6 +6,7 @@
 //! run of `P` fails and all of its histories are linearizable: they are histories of `Q`. So a
 //! proof may speak of `Q`, as long as each rewriting of steps keeps this inclusion. The rewritings:
 //!
+//! - [`bucket`]: one bucket of a hash table for the whole of it (by another argument, in its file);
 //! - [`slice`]: data that decides nothing is left out (statistics, time stamps, names of makers);
 //! - [`ticket`]: two counters that are a ticket lock become a lock;
 //! - [`spin`]: a word that is taken and given back becomes a lock, in a variable or in a node;
@@ -19,6 +20,7 @@
 //! The checker of certificates has rewritings of its own (its file `reduce.rs`); a certificate is
 //! read as one of the program that it makes out of the same source, or not at all.
 
+mod bucket;
 mod contents;
 mod slice;
 mod spin;
@@ -34,7 +36,8 @@ use seriatim_lang::types::StructId;
 /// Of which program a proof speaks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Reduction {
-    /// The program without the data that decides nothing, and with locks for ticket locks.
+    /// The program without the data that decides nothing, with one bucket for a hash table, and with
+    /// locks for ticket locks.
     Sliced,
     /// The same, with locks for all words that are used as one.
     Locked,
@@ -47,8 +50,12 @@ impl Reduction {
     pub const ALL: [Reduction; 3] = [Reduction::Sliced, Reduction::Locked, Reduction::Valued];
 
     /// Rewrites the steps; says whether this is another program than that of the reduction before.
-    pub fn apply(self, steps: &mut Steps) -> bool {
+    /// `by_key` says that every operation of the specification concerns the key of its call only.
+    pub fn apply(self, steps: &mut Steps, by_key: bool) -> bool {
         slice::slice(steps);
+        if by_key {
+            bucket::single(steps);
+        }
         // Counters that are a ticket lock are nothing else: tried as numbers, they have no end.
         ticket::locks(steps);
         if self == Reduction::Sliced {

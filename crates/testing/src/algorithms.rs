@@ -20,6 +20,37 @@ pub fn algorithms(folder: &str) -> Vec<PathBuf> {
     files
 }
 
+/// Those whose proofs take more than a second, of which others that are quicker have most.
+const SLOW: [&str; 14] = [
+    "harris_michael",
+    "harris_set",
+    "hash_michael",
+    "lazy_list_contains_ignores_mark",
+    "lazy_list_statistics",
+    "michael_set",
+    "optimistic_list",
+    "optimistic_list_plain_contains",
+    "rdcss",
+    "spin_lazy_list",
+    "trylock_list",
+    "vechev_cas_contains_ignores_mark",
+    "vechev_cas_no_unlink",
+    "vechev_cas_unlink",
+];
+
+/// The names of the algorithms that are proved, as their files expect; without the slow ones, or
+/// with them in a long campaign.
+pub fn proved_algorithms() -> Vec<String> {
+    let name = |path: &PathBuf| path.file_stem().unwrap_or_default().display().to_string();
+    let holds = |path: &PathBuf| {
+        let text = std::fs::read_to_string(path).expect("a file that can be read");
+        text.lines().any(|line| line.trim_end() == "expect prove holds")
+    };
+    let all: Vec<String> = algorithms("algorithms").iter().filter(|p| holds(p)).map(name).collect();
+    assert!(SLOW.iter().all(|slow| all.iter().any(|name| name == slow)), "{SLOW:?}");
+    all.into_iter().filter(|name| crate::long() || !SLOW.contains(&name.as_str())).collect()
+}
+
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../algorithms")
 }

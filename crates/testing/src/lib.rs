@@ -7,7 +7,7 @@ mod measure;
 mod random;
 mod skip;
 
-pub use algorithms::{algorithm, algorithms};
+pub use algorithms::{algorithm, algorithms, proved_algorithms};
 pub use measure::{cpu_seconds, peak_memory};
 pub use random::Random;
 pub use skip::{corpus, skipped};

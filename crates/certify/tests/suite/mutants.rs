@@ -10,7 +10,7 @@ use seriatim_certify::{Object, Refusal, certify};
 use seriatim_lang::check;
 use seriatim_prove::{Options, Outcome, prove};
 
-const SHORT: [&str; 12] = [
+const SHORT: [&str; 13] = [
     "treiber",
     "coarse_queue",
     "two_lock_queue",
@@ -23,6 +23,7 @@ const SHORT: [&str; 12] = [
     "ticket_stack",
     "once_cell",
     "boxed_register",
+    "hash_set",
 ];
 const LONG: [&str; 14] = [
     "michael_scott",

@@ -190,7 +190,7 @@ mod tests {
         }
         let functions = words("support.function");
         let builtins = ["cas", "swap", "fetch_add", "ll", "sc", "lock", "unlock", "free", "len"];
-        let ordered = ["load", "store", "fence"];
+        let ordered = ["load", "store", "fence", "recycle", "hash"];
         for word in builtins.into_iter().chain(ordered).chain(["min", "max", "remove"]) {
             assert!(Builtin::named(word).is_some() && functions.contains(word), "{word}");
         }

@@ -65,6 +65,8 @@ pub enum Builtin {
     Free,
     /// `recycle(node)`.
     Recycle,
+    /// `hash(key, size)`: a number below the size, the same for the same key.
+    Hash,
     /// `len(collection)`.
     Len,
     /// `min(collection)`.
@@ -91,6 +93,7 @@ impl Builtin {
             "unlock" => Builtin::Unlock,
             "free" => Builtin::Free,
             "recycle" => Builtin::Recycle,
+            "hash" => Builtin::Hash,
             "len" => Builtin::Len,
             "min" => Builtin::Min,
             "max" => Builtin::Max,
@@ -108,6 +111,7 @@ impl Builtin {
             | Builtin::FetchAdd
             | Builtin::Store
             | Builtin::StoreConditional
+            | Builtin::Hash
             | Builtin::Remove => 2,
             _ => 1,
         }
@@ -126,7 +130,10 @@ impl Builtin {
     /// Whether files may have a function of this name, which goes first then: it came into the
     /// language after files were written.
     pub fn gives_way(self) -> bool {
-        matches!(self, Builtin::Load | Builtin::Store | Builtin::Fence | Builtin::Recycle)
+        matches!(
+            self,
+            Builtin::Load | Builtin::Store | Builtin::Fence | Builtin::Recycle | Builtin::Hash
+        )
     }
 
     /// Whether it belongs to specifications (else: to algorithms).

@@ -190,7 +190,7 @@ fn compare(name: &str, program: &Program, runs: u64) -> usize {
         let (original, start) = machine(steps.clone());
         for reduction in Reduction::ALL {
             let mut reduced = steps.clone();
-            if !reduction.apply(&mut reduced) {
+            if !reduction.apply(&mut reduced, false) {
                 continue;
             }
             few_values(&mut reduced);
@@ -240,6 +240,104 @@ fn what_a_program_can_do_its_reduction_can_do() {
     assert!(found > 500, "only {found} histories");
 }
 
+/// What happens to the keys of one bucket, in a history of the whole table.
+fn of_bucket(history: &[Event], bucket: i32, buckets: i32) -> Vec<Event> {
+    let mut inside = [false; 4];
+    let kept = history.iter().filter(|event| match event {
+        Event::Call(thread, _, args) => {
+            inside[*thread] = args[0] % buckets == bucket;
+            inside[*thread]
+        }
+        Event::Return(thread, _) => inside[*thread],
+        Event::Fails => false,
+    });
+    kept.cloned().collect()
+}
+
+/// A table is as many independent objects as it has buckets: what happens to the keys of one of them
+/// can happen to its reduction, also in mutants; and if the table fails, the reduction can.
+#[test]
+fn a_table_is_a_product_of_its_buckets() {
+    let long = std::env::var_os("SERIATIM_LONG").is_some();
+    let (runs, most) = if long { (60, usize::MAX) } else { (6, 12) };
+    let (mut found, mut divided) = (0, 0);
+    let names = ["hash_set", "hash_spin_set", "hash_lazy_list", "hash_michael"];
+    let broken = ["broken/hash_spin_set_test_then_set", "broken/hash_lazy_list_no_validation"];
+    for name in names.into_iter().chain(broken) {
+        let mutants = mutants::mutants(&source(name));
+        for text in std::iter::once(source(name)).chain(mutants.into_iter().take(most)) {
+            let Ok(program) = check(&text) else { continue };
+            let steps = lower(&program, 2, None).expect("it lowers");
+            let mut reduced = steps.clone();
+            super::bucket::single(&mut reduced);
+            if reduced.shared.len() == steps.shared.len() {
+                continue;
+            }
+            divided += 1;
+            let bounds = Bounds { values: 2, keys: 3, nodes: None, capacity: None };
+            let machine = |steps: Steps| {
+                let mut machine = Machine::new(steps, bounds, Granularity::Fine);
+                let initial = machine.initial().expect("it begins");
+                (machine, initial)
+            };
+            let ((whole, start), (part, begin)) = (machine(steps), machine(reduced));
+            for seed in 1..=runs {
+                let seed = u64::wrapping_mul(seed, 0x9e37_79b9_7f4a_7c15);
+                let history = history(&whole, &start, seed, 60);
+                let fails: &[Event] = match history.last() {
+                    Some(Event::Fails) => &[Event::Fails],
+                    _ => &[],
+                };
+                let parts = [0, 1].map(|bucket| of_bucket(&history, bucket, 2));
+                let had = parts.map(|events| can_have(&part, &begin, &[&events, fails].concat()));
+                // If the table fails, one of its buckets does.
+                let enough = if fails.is_empty() { 2 } else { 1 };
+                let possible = had.iter().filter(|had| **had != Some(false)).count();
+                assert!(possible >= enough, "{text}: {history:?}");
+                found += had.iter().filter(|had| **had == Some(true)).count();
+            }
+        }
+    }
+    eprintln!("{found} histories of buckets found again, of {divided} tables");
+    assert!(found > 300 && divided > 20, "only {found} histories, {divided} tables");
+}
+
+/// Programs that are near to a table of independent buckets, and are none: nothing is rewritten.
+#[test]
+fn what_only_looks_like_a_table_stays() {
+    let table = source("hash_set");
+    let changes = [
+        ("hash(k, BUCKETS)]\n  let c", "hash(k, 1)]\n  let c"),
+        ("lock(guards[h])", "lock(guards[0])"),
+        ("var guards: [lock; BUCKETS]", "var guards: [lock; BUCKETS]\nvar size: bool = false\n"),
+        ("  let h = hash(k, BUCKETS)\n", "  let h = hash(k, BUCKETS); h = 1 - h\n"),
+        ("  let h = hash(k, BUCKETS)\n", "  let h = hash(k, BUCKETS); k = +inf\n"),
+        (
+            "  let h = hash(k, BUCKETS)\n",
+            "  let h = hash(k, BUCKETS); if h == 1 { return false }\n",
+        ),
+        (
+            "var guards: [lock; BUCKETS]",
+            "var guards: [lock; BUCKETS]\ninit { table[1] = table[0] }",
+        ),
+        ("var guards: [lock; BUCKETS]", "var guards: [lock; BUCKETS]\ninit { lock(guards[1]) }"),
+        ("p.next = c.next", "p.next = c.next; free(c)"),
+        (
+            "var guards: [lock; BUCKETS]",
+            "var guards: [lock; BUCKETS]\nthread var old: Node? = null",
+        ),
+    ];
+    for (old, new) in changes {
+        let changed = table.replacen(old, new, 1);
+        assert_ne!(changed, table, "{old}");
+        let Ok(program) = check(&changed) else { panic!("{new}") };
+        let steps = lower(&program, 2, None).expect("it lowers");
+        let mut reduced = steps.clone();
+        super::bucket::single(&mut reduced);
+        assert_eq!(reduced.shared.len(), steps.shared.len(), "{new}");
+    }
+}
+
 /// Programs that are near to one with a lock or with idle data, and are none: nothing is rewritten.
 #[test]
 fn what_only_looks_like_a_lock_or_like_idle_data_stays() {
@@ -273,9 +371,9 @@ fn what_only_looks_like_a_lock_or_like_idle_data_stays() {
         let program = check(&changed).unwrap_or_else(|e| panic!("{}", e.render(&changed, new)));
         let mut steps = lower(&program, 2, None).expect("it lowers");
         let mut locked = steps.clone();
-        Reduction::Locked.apply(&mut locked);
+        Reduction::Locked.apply(&mut locked, false);
         assert!(!locked.code.iter().any(|i| matches!(i.op, Op::Lock(_))), "{new}");
-        let unboxed = Reduction::Valued.apply(&mut steps) && steps.structs.is_empty();
+        let unboxed = Reduction::Valued.apply(&mut steps, false) && steps.structs.is_empty();
         assert!(!unboxed, "{new}");
     }
 }

@@ -9,7 +9,7 @@ const ALL: Counted = Counted::Reachable;
 const UNMARKED: Counted = Counted::ReachableUnmarked;
 
 /// Name, root, and content of what is proved in a moment.
-const QUICK: [(&str, &str, Begin, Counted); 27] = [
+const QUICK: [(&str, &str, Begin, Counted); 29] = [
     ("treiber", "top", Begin::AtRoot, ALL),
     ("coarse_stack", "top", Begin::AtRoot, ALL),
     ("coarse_queue", "head", Begin::BehindDummy, ALL),
@@ -37,10 +37,12 @@ const QUICK: [(&str, &str, Begin, Counted); 27] = [
     ("ticket_stack", "top", Begin::AtRoot, ALL),
     ("ticket_queue", "head", Begin::BehindDummy, ALL),
     ("ticket_set", "head", Begin::AtRoot, ALL),
+    ("hash_set", "table.0", Begin::AtRoot, ALL),
+    ("hash_spin_set", "table.0", Begin::AtRoot, ALL),
 ];
 
 /// The same for what takes longer: hindsight and descriptors.
-const SLOW: [(&str, &str, Begin, Counted); 10] = [
+const SLOW: [(&str, &str, Begin, Counted); 12] = [
     ("orvyy_set", "head", Begin::AtRoot, UNMARKED),
     ("lazy_list", "head", Begin::AtRoot, UNMARKED),
     ("vechev_cas", "head", Begin::AtRoot, UNMARKED),
@@ -51,6 +53,8 @@ const SLOW: [(&str, &str, Begin, Counted); 10] = [
     ("spin_lazy_list", "head", Begin::AtRoot, UNMARKED),
     ("trylock_list", "head", Begin::AtRoot, UNMARKED),
     ("lazy_list_statistics", "head", Begin::AtRoot, UNMARKED),
+    ("hash_lazy_list", "table.0", Begin::AtRoot, UNMARKED),
+    ("hash_michael", "table.0", Begin::AtRoot, UNMARKED),
 ];
 
 #[test]

@@ -7,7 +7,7 @@ use seriatim_lang::check;
 use seriatim_prove::{Options, Outcome, prove};
 
 /// Algorithms, and how many views their mutants may need in the short run.
-const ALGORITHMS: [(&str, usize); 45] = [
+const ALGORITHMS: [(&str, usize); 48] = [
     ("treiber", 2_500),
     ("two_lock_queue", 2_500),
     ("michael_scott", 2_500),
@@ -53,6 +53,9 @@ const ALGORITHMS: [(&str, usize); 45] = [
     ("boxed_register", 2_000),
     ("boxed_counter", 2_000),
     ("lazy_value", 2_000),
+    ("hash_set", 2_500),
+    ("hash_spin_set", 0),
+    ("hash_lazy_list", 0),
 ];
 
 #[test]

@@ -4,6 +4,7 @@ use super::{Checked, Checker, Part};
 use crate::front::ast::*;
 use crate::front::diagnostic::Diagnostic;
 use crate::front::program::*;
+use crate::front::range::Range;
 use crate::front::types::Type;
 use crate::steps::Ordering;
 
@@ -101,6 +102,7 @@ impl Checker<'_> {
                     _ => Err(Diagnostic::new(args[0].span, "only a node can be given back")),
                 }
             }
+            Builtin::Hash => self.hash(&args[0], &args[1]),
             Builtin::Len | Builtin::Min | Builtin::Max | Builtin::Remove => {
                 self.collection(builtin, args)
             }
@@ -209,6 +211,19 @@ impl Checker<'_> {
                 }
             }
             _ => Err(self.mismatch(place.span, &ty, &Type::Lock)),
+        }
+    }
+
+    /// `hash(key, size)`: a number below the size.
+    fn hash(&mut self, key: &Expr, size: &Expr) -> Checked<Type> {
+        self.expect(key, &Type::Key)?;
+        self.expr(size, None)?;
+        match self.constant(size)? {
+            least @ 1.. => Ok(Type::Int(Range::stated(0, least - 1))),
+            _ => {
+                Err(Diagnostic::new(size.span, "there must be at least one number to choose from")
+                    .hint("`hash(k, n)` is one of 0, …, n - 1"))
+            }
         }
     }
 

@@ -469,6 +469,12 @@ impl Lower<'_> {
                 self.load(&args[0], dst, place)?;
                 self.emit(Op::Set { dst: link, value: vec![Ex::Const(1)] })
             }
+            Builtin::Hash => {
+                let key = self.coerced(&args[0], &Type::Key)?.pop().unwrap_or(Ex::Const(NULL));
+                let size = self.scalar(&args[1])?;
+                let number = Ex::Bin(BinOp::Rem, Box::new(key), Box::new(size));
+                self.set(expr, dst, vec![number])
+            }
             _ => self.effect(expr, op, args),
         }
     }
