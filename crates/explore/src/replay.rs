@@ -14,7 +14,7 @@ use crate::subject::Subject;
 use crate::trace::{Found, Rebuilt, note};
 use crate::worker::{Halt, Worker};
 use seriatim_lang::choices::Choices;
-use seriatim_lang::machine::{State, Stop};
+use seriatim_lang::machine::{Machine, Seen, State, Stop};
 use seriatim_lang::{Diagnostic, Program};
 
 /// What became of a saved run.
@@ -35,25 +35,16 @@ pub fn replay(program: &Program, options: &Options, moves: &[Move]) -> Result<Re
     }
     let reductions = Reductions { pure_iterations: false, ..options.reductions };
     let options = Options { reductions, ..options.clone() };
-    if let Some(why) = crate::refinement::refusal(&options) {
-        return Err(Diagnostic::new(Default::default(), why));
-    }
-    let mut subject = Subject::new(program, &options)?;
-    let initial =
-        subject.machine.initial().map_err(|stop| crate::refinement::bad_start(&subject, stop))?;
+    let (subject, initial) = prepared(program, &options)?;
     let Ok((search, start)) = Search::new(&subject, &options) else { return Ok(Replay::Stuck(0)) };
     let mut worker = Worker::new(&search.common);
     let mut run = Rebuilt::new(&search, &initial, start);
-    for (number, Move { thread, choices, waits }) in moves.iter().enumerate() {
-        if *thread >= subject.machine.thread_count() {
-            return Ok(Replay::Stuck(number));
-        }
-        let machine = if *waits { &subject.fine } else { &subject.machine };
-        let found = Found { thread: *thread, choices: Choices::following(choices) };
+    for (number, step) in moves.iter().enumerate() {
         let mut to = State::default();
-        let result = machine.run(&run.state, *thread, &mut found.choices.clone(), &mut to);
+        let result = take(&subject, &run.state, step, &mut to);
+        let (machine, found) = (machine(&subject, step), found(step));
         let ended = match result {
-            Ok(seen) => match worker.events(&run.state, run.set, *thread, &seen) {
+            Ok(seen) => match worker.events(&run.state, run.set, step.thread, &seen) {
                 Ok(set) => {
                     note(&search, machine, &mut run, found);
                     run.arrive(&search, to, set);
@@ -86,25 +77,16 @@ pub fn replay_progress(
 ) -> Result<Replay, Diagnostic> {
     let reductions = kept(options.reductions, guarantee);
     let options = Options { reductions, ..options.clone() };
-    if let Some(why) = crate::refinement::refusal(&options) {
-        return Err(Diagnostic::new(Default::default(), why));
-    }
-    let mut subject = Subject::new(program, &options)?;
-    let initial =
-        subject.machine.initial().map_err(|stop| crate::refinement::bad_start(&subject, stop))?;
+    let (subject, initial) = prepared(program, &options)?;
     let Ok((search, start)) = Search::new(&subject, &options) else { return Ok(Replay::Stuck(0)) };
     let mut run = Rebuilt::new(&search, &initial, start);
-    for (number, Move { thread, choices, waits }) in moves.iter().enumerate() {
-        if *thread >= subject.machine.thread_count() {
-            return Ok(Replay::Stuck(number));
-        }
-        let machine = if *waits { &subject.fine } else { &subject.machine };
-        let found = Found { thread: *thread, choices: Choices::following(choices) };
+    for (number, step) in moves.iter().enumerate() {
         let mut to = State::default();
-        if machine.run(&run.state, *thread, &mut found.choices.clone(), &mut to).is_err() {
+        if take(&subject, &run.state, step, &mut to).is_err() {
             return Ok(Replay::Stuck(number));
         }
-        note(&search, machine, &mut run, found);
+        let machine = machine(&subject, step);
+        note(&search, machine, &mut run, found(step));
         run.arrive(&search, to, start);
         throw_away(machine, &mut run.state);
     }
@@ -116,4 +98,33 @@ pub fn replay_progress(
         Ok(kind) => Replay::Fails(Box::new(run.finish(&search, kind))),
         Err(_) => Replay::Passes,
     })
+}
+
+/// What is explored and where it begins, if the question can be asked.
+fn prepared(program: &Program, options: &Options) -> Result<(Subject, State), Diagnostic> {
+    if let Some(why) = crate::refinement::refusal(options) {
+        return Err(Diagnostic::new(Default::default(), why));
+    }
+    let mut subject = Subject::new(program, options)?;
+    match subject.machine.initial() {
+        Ok(initial) => Ok((subject, initial)),
+        Err(stop) => Err(crate::refinement::bad_start(&subject, stop)),
+    }
+}
+
+/// The machine that takes a move: access by access where a thread comes to wait.
+fn machine<'s>(subject: &'s Subject, step: &Move) -> &'s Machine {
+    if step.waits { &subject.fine } else { &subject.machine }
+}
+
+fn found(step: &Move) -> Found {
+    Found { thread: step.thread, choices: Choices::following(&step.choices) }
+}
+
+/// Takes a move; one of a thread that there is not cannot be made.
+fn take(subject: &Subject, from: &State, step: &Move, to: &mut State) -> Result<Seen, Stop> {
+    if step.thread >= subject.machine.thread_count() {
+        return Err(Stop::Ended);
+    }
+    machine(subject, step).run(from, step.thread, &mut Choices::following(&step.choices), to)
 }

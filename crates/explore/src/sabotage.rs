@@ -33,6 +33,8 @@ pub(crate) enum Sabotage {
     SeqCstFenceKeepsBack,
     /// A `seqcst` fence does not learn from others of its kind.
     SeqCstFenceLearnsNothing,
+    /// A `seqcst` fence learns what others of its kind knew of returns and plain words.
+    SeqCstFenceSynchronises,
     /// A relaxed read acquires.
     RelaxedAcquires,
     /// A write comes after all others in modification order.

@@ -179,6 +179,11 @@ pub trait Memory: Clone {
     /// Whether memory can do something of its own for a thread: hand on its oldest write.
     fn can_flush(&self, thread: usize) -> bool;
 
+    /// How many writes of a thread wait.
+    fn waiting(&self, _thread: usize) -> u32 {
+        0
+    }
+
     /// Does it; gives the number of the write.
     fn flush(&mut self, thread: usize) -> u32;
 

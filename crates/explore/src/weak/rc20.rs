@@ -17,7 +17,7 @@
 //! update      reads i whose successor is not adjacent, writes at i + 1, adjacent, and its view takes
 //!             that of i: a release sequence goes on in updates, and only in them
 //! fence       acquire: current := acquirable; release: released := current;
-//!             seqcst: current := acquirable, current and sc together; sc := acquirable := released := current
+//!             seqcst: both, and current takes the timestamps of sc, which become those of current
 //! plain read  race unless current knows the last write; nobody else knows of this read
 //! plain write race unless current knows the last write and all reads; nobody else knows of it
 //! call        current and acquirable take the client's view       return   the client's view takes current
@@ -34,7 +34,10 @@
 //!
 //! *It differs from RC11* (PLDI 2017): relaxed stores of the same thread do not continue a release
 //! sequence; IRIW with release stores and `seqcst` loads is forbidden; so is Z6.U, which Power
-//! allows. *It differs from C++20*: there is no load buffering. What it calls right may be wrong on
+//! allows. *It would be unsound* to let `seqcst` fences hand on more than timestamps: the order of
+//! fences keeps later reads from old messages, but it is no happens-before. What is known of plain
+//! words, of returned operations and of the initialisation of a node ([`UNTOLD`]) travels with
+//! messages alone. *It differs from C++20*: there is no load buffering. What it calls right may be wrong on
 //! ARM where a load that does not acquire comes before a store.
 
 use super::client::{OPERATIONS, operation};
@@ -55,6 +58,37 @@ struct View {
 
 /// The bit of a plain word's last write.
 const WRITTEN: u16 = 1;
+
+/// Beside a timestamp: messages before it are out of reach, but the initialisation of the word is
+/// not known to have happened. So says a `seqcst` fence of a node that nobody told of.
+const UNTOLD: u16 = 1 << 15;
+
+/// The timestamp of an atomic word in a view.
+fn stamp_of(known: u16) -> u16 {
+    known & !UNTOLD
+}
+
+/// Whether a view knows an atomic word.
+fn is_told(known: u16) -> bool {
+    known != 0 && known & UNTOLD == 0
+}
+
+/// What a view knows of an atomic word together with a timestamp of which nobody told.
+fn not_before(known: u16, stamp: u16) -> u16 {
+    match (stamp_of(known).max(stamp), is_told(known)) {
+        (0, _) => 0,
+        (stamp, true) => stamp,
+        (stamp, false) => stamp | UNTOLD,
+    }
+}
+
+/// What two views know of an atomic word.
+fn known_by_both(mine: u16, theirs: u16) -> u16 {
+    match (is_told(mine), is_told(theirs)) {
+        (false, true) => not_before(theirs, stamp_of(mine)),
+        _ => not_before(mine, stamp_of(theirs)),
+    }
+}
 
 /// The bit of a thread's reads of a plain word.
 fn read_by(thread: usize) -> u16 {
@@ -98,7 +132,7 @@ pub struct Rc20 {
 /// The view that knows what both know; `plain` says which words are.
 fn join(words: &[Word], view: &mut View, other: &View) {
     for ((mine, theirs), word) in view.at.iter_mut().zip(&other.at).zip(words) {
-        *mine = if word.plain { *mine | *theirs } else { (*mine).max(*theirs) };
+        *mine = if word.plain { *mine | *theirs } else { known_by_both(*mine, *theirs) };
     }
     view.operations |= other.operations;
 }
@@ -140,7 +174,7 @@ impl Rc20 {
     /// The messages of a word that a thread may read: from this one on.
     fn readable(&self, thread: usize, word: usize, order: Ordering) -> Result<usize, Stop> {
         let known = self.threads[thread].current.at[word];
-        if known == 0 {
+        if !is_told(known) {
             return Err(Stop::Fault(Fault::DataRace, Pc(0)));
         }
         let least = match order {
@@ -170,7 +204,7 @@ impl Rc20 {
     fn put(&mut self, who: Who, word: usize, place: usize, content: Content, adjacent: bool) {
         let stamp = place as u16 + 1;
         if place < self.words[word].messages.len() {
-            self.each_view(|view| view.at[word] += u16::from(view.at[word] >= stamp));
+            self.each_view(|view| view.at[word] += u16::from(stamp_of(view.at[word]) >= stamp));
         }
         let knowledge = &self.threads[who.thread];
         let mut view = match who.order.releases() {
@@ -208,11 +242,12 @@ impl Rc20 {
     /// know the word; one that does not will learn of it from some view that does.
     fn floor(&mut self, word: usize, acting: &[bool]) -> (u16, bool) {
         let known = self.threads.iter().zip(acting).filter(|(_, acts)| **acts);
-        match known.map(|(thread, _)| thread.current.at[word]).min() {
+        let least = |known: u16| if is_told(known) { known } else { 0 };
+        match known.map(|(thread, _)| least(thread.current.at[word])).min() {
             Some(least) if least > 0 => (least, true),
             _ => {
                 let mut least = u16::MAX;
-                self.each_view(|view| least = least.min(view.at[word].wrapping_sub(1)));
+                self.each_view(|view| least = least.min(stamp_of(view.at[word]).wrapping_sub(1)));
                 (least.saturating_add(1).max(1), false)
             }
         }
@@ -333,11 +368,18 @@ impl Memory for Rc20 {
             let acquirable = knowledge.acquirable.clone();
             join(&self.words, &mut knowledge.current, &acquirable);
         }
-        if order == Ordering::SeqCst {
-            if !is_broken(Sabotage::SeqCstFenceLearnsNothing) {
-                join(&self.words, &mut knowledge.current, &self.sc);
-            }
+        if order == Ordering::SeqCst && is_broken(Sabotage::SeqCstFenceSynchronises) {
+            join(&self.words, &mut knowledge.current, &self.sc);
             self.sc.clone_from(&knowledge.current);
+        }
+        if order == Ordering::SeqCst {
+            let words = self.words.iter().zip(&mut knowledge.current.at).zip(&mut self.sc.at);
+            for ((_, known), sc) in words.filter(|((word, _), _)| !word.plain) {
+                if !is_broken(Sabotage::SeqCstFenceLearnsNothing) {
+                    *known = not_before(*known, *sc);
+                }
+                *sc = stamp_of(*known);
+            }
             knowledge.acquirable.clone_from(&knowledge.current);
         }
         let keeps_back = is_broken(Sabotage::NoReleaseFence)
@@ -406,7 +448,7 @@ impl Memory for Rc20 {
     }
 
     fn known(&self, thread: usize, word: usize) -> Content {
-        let stamp = self.threads[thread].current.at[word].max(1);
+        let stamp = stamp_of(self.threads[thread].current.at[word]).max(1);
         self.words[word].messages[usize::from(stamp) - 1].content.clone()
     }
 
@@ -483,7 +525,12 @@ impl Memory for Rc20 {
             self.words[word].messages[0].adjacent = false;
             self.each_view(|view| {
                 let known = &mut view.at[word];
-                *known = if *known > 0 || all_know { (*known).max(gone + 1) - gone } else { 0 };
+                let stamp = stamp_of(*known).max(gone + 1) - gone;
+                *known = match *known {
+                    0 if !all_know => 0,
+                    known if all_know || is_told(known) => stamp,
+                    _ => stamp | UNTOLD,
+                };
             });
         }
     }
@@ -560,8 +607,12 @@ impl Memory for Rc20 {
                 self.view_key(&knowledge.returned, names, key);
             }
         }
-        for view in [&self.sc, &self.client].into_iter().filter(|view| view.is_kept()) {
-            self.view_key(view, names, key);
+        if self.sc.is_kept() {
+            let atomic = names.words.iter().filter(|at| !self.words[**at].plain);
+            key.extend(atomic.map(|at| self.sc.at[*at] as u8));
+        }
+        if self.client.is_kept() {
+            self.view_key(&self.client, names, key);
         }
     }
 }
@@ -571,7 +622,7 @@ impl Rc20 {
         for at in names.words {
             let known = view.at[*at];
             if !self.words[*at].plain {
-                key.push(known as u8);
+                key.push(stamp_of(known) as u8 | u8::from(known & UNTOLD != 0) << 7);
                 continue;
             }
             let readers = names.threads.iter().enumerate();

@@ -30,8 +30,6 @@ pub struct Task<'s> {
     pub layout: &'s Layout,
     pub options: &'s Options,
     pub manner: Manner,
-    /// The most values of a word that threads can still see.
-    pub lag: Option<u32>,
 }
 
 /// How a search ended.
@@ -58,6 +56,7 @@ impl<'s> Task<'s> {
         options: &'s Options,
         model: MemoryModel,
     ) -> Task<'s> {
+        let lag = options.lag.or(options.operations.is_none().then_some(LAG));
         let manner = Manner {
             clients: match model {
                 MemoryModel::Sc => Synchronise::Everything,
@@ -66,9 +65,9 @@ impl<'s> Task<'s> {
             operations: options.operations,
             movers: options.reductions.fusion,
             nodes: options.nodes,
+            lag,
         };
-        let lag = options.lag.or(options.operations.is_none().then_some(LAG));
-        Task { subject, layout, options, manner, lag }
+        Task { subject, layout, options, manner }
     }
 
     /// The state in which the threads begin.
@@ -182,7 +181,6 @@ impl<'t, 's, M: Memory> Search<'t, 's, M> {
             let number = self.parents.len() as u32;
             self.parents.push(parent);
             self.statistics.nodes = self.statistics.nodes.max(state.nodes.len() as u32);
-            self.statistics.depth = depth;
             self.queue.push_back((state, standing, number, depth));
         }
         Ok(())
@@ -191,6 +189,8 @@ impl<'t, 's, M: Memory> Search<'t, 's, M> {
     fn run(&mut self, progress: &mut dyn FnMut(&Statistics)) -> Ending {
         while let Some((state, standing, number, depth)) = self.queue.pop_front() {
             self.statistics.expanded += 1;
+            // All states that are so far from the start are known.
+            self.statistics.depth = depth;
             if self.statistics.expanded.is_multiple_of(ROUND) {
                 self.refresh();
                 progress(&self.statistics);
@@ -260,7 +260,7 @@ impl<'t, 's, M: Memory> Search<'t, 's, M> {
         if state.nodes.len() > MOST || lag as usize > MOST {
             return Err(Reason::Nodes);
         }
-        if self.task.lag.is_some_and(|most| lag > most) {
+        if self.task.manner.lag.is_some_and(|most| lag > most) {
             self.statistics.cuts.join(Cuts { lag: true, ..Cuts::default() });
             return Ok(false);
         }

@@ -14,9 +14,21 @@
 //! call is told it can be told later as well. Those of a client that does tell others something, and
 //! stay.
 //!
+//! *Queues.* Where writes wait in queues ([`Memory::QUEUES`]), a write that joins the queue of its
+//! thread changes nothing that another thread does, and nothing that they do changes it: it moves to
+//! the left. It does not move to the right of the thread's own reads and updates, since memory may
+//! take it before them, and others may answer. A fence that finds the queue empty does nothing. A
+//! call and a return of a client that does not synchronise everything move as above: what a call is
+//! told it is told later as well, a return tells sooner, and both only add to what is known; that
+//! changes no access, and the more is known, the fewer orders explain a run. So a step is `call?
+//! (read | update)? queued* return?`, and the moment at which memory takes a write is a step of its
+//! own.
+//!
 //! *It would be unsound* to go on across an access that may wait, since what came before it in the
-//! step would be undone with it: the thread rests before an `await`, an `assume` and a lock if it
-//! has done anything in the step. A loop would never end: a step does not pass a position twice.
+//! step would be undone with it: the thread rests before an `await`, an `assume`, a lock and
+//! whatever waits for an empty queue if it has done anything in the step. It rests before a write
+//! for which a bounded queue has no room, too: memory may take an older one first. A loop would
+//! never end: a step does not pass a position twice.
 
 use super::code::{Layout, Node, Target};
 use super::event::{Done, Event};
@@ -77,6 +89,8 @@ pub struct Manner {
     pub movers: bool,
     /// The most nodes alive.
     pub nodes: Option<u32>,
+    /// The most values of a word that can be seen, or writes of a thread that wait.
+    pub lag: Option<u32>,
 }
 
 impl Manner {
@@ -140,14 +154,15 @@ impl<M: Memory> Stepper<'_, M> {
         if self.subject.machine.steps.method_at(self.own().pc).is_none() {
             self.call(&mut seen)?;
             did = true;
-            if self.manner.is_stamped() || !self.joins() {
+            if self.manner.is_stamped() || !self.joins() && !self.queues() {
                 phase = Phase::Left;
             }
         }
         for _ in 0..FUEL {
             let pc = self.own().pc;
             let instr = &self.subject.machine.steps.code[pc.0 as usize];
-            if did && (may_wait(instr) || self.may_find_room(instr)) {
+            let may_rest = did && (may_wait(instr) || self.may_find_room(instr));
+            if may_rest || did && self.queues() && self.waits_for_queue(instr, pc) {
                 return Ok(seen);
             }
             if let Some(kind) = self.visible(instr, pc)? {
@@ -180,10 +195,15 @@ impl<M: Memory> Stepper<'_, M> {
         self.manner.movers && M::MOVERS
     }
 
+    /// Whether writes that wait are joined.
+    fn queues(&self) -> bool {
+        self.manner.movers && M::QUEUES
+    }
+
     fn goes_on(&self, phase: Phase, kind: Visible) -> bool {
         match (phase, kind) {
-            (Phase::Fresh, _) => true,
-            _ if !self.joins() => false,
+            (Phase::Fresh, _) | (_, Visible::Queued) => true,
+            _ if !self.joins() && !self.queues() => false,
             (Phase::Right, _) => true,
             (Phase::Left, Visible::Store) => true,
             (Phase::Left, Visible::Return) => !self.manner.is_stamped(),
@@ -191,18 +211,43 @@ impl<M: Memory> Stepper<'_, M> {
         }
     }
 
+    /// Whether an instruction may have to wait for the thread's queue: until it is empty, or has
+    /// room.
+    fn waits_for_queue(&self, instr: &Instr, pc: Pc) -> bool {
+        let waiting = self.state.memory.waiting(self.thread);
+        match &instr.op {
+            Op::Return(_) => self.manner.is_stamped() && waiting > 0,
+            Op::Load { .. } => false,
+            Op::Store { .. } | Op::Unlock(_) if !self.is_strong(instr, pc) => {
+                self.manner.lag.is_some_and(|most| waiting >= most)
+            }
+            Op::Fence => self.is_strong(instr, pc) && waiting > 0,
+            op => op.place().is_some() && waiting > 0,
+        }
+    }
+
+    /// Whether a store or a fence is `seqcst`. Plain stores are not, and an unlock releases.
+    fn is_strong(&self, instr: &Instr, pc: Pc) -> bool {
+        let plain = |place| self.target(place, pc).is_ok_and(|target| target.plain);
+        let weaker = matches!(instr.op, Op::Unlock(_)) || instr.op.place().is_some_and(plain);
+        instr.orders.access == Ordering::SeqCst && !weaker
+    }
+
     /// Whether others may notice an instruction, and how it moves.
     fn visible(&self, instr: &Instr, pc: Pc) -> Ran<Option<Visible>> {
         let visible = match &instr.op {
             Op::Return(_) => Some(Visible::Return),
-            Op::Fence => (instr.orders.access == Ordering::SeqCst).then_some(Visible::Other),
+            Op::Fence if !self.is_strong(instr, pc) => None,
+            Op::Fence if self.queues() && !self.state.memory.can_flush(self.thread) => None,
+            Op::Fence => Some(Visible::Other),
             op => match op.place() {
                 None => None,
                 Some(place) if M::RACES && self.target(place, pc)?.plain => None,
                 Some(place) if self.is_own(instr, &self.target(place, pc)?) => None,
                 Some(_) => Some(match op {
-                    Op::Store { .. } if instr.orders.access != Ordering::SeqCst => Visible::Store,
-                    Op::Unlock(_) => Visible::Store,
+                    Op::Store { .. } | Op::Unlock(_) if self.is_strong(instr, pc) => Visible::Other,
+                    Op::Store { .. } | Op::Unlock(_) if self.queues() => Visible::Queued,
+                    Op::Store { .. } | Op::Unlock(_) => Visible::Store,
                     _ => Visible::Other,
                 }),
             },
@@ -237,6 +282,8 @@ impl<M: Memory> Stepper<'_, M> {
 enum Visible {
     /// A store that is not `seqcst`.
     Store,
+    /// A store that waits in the queue of its thread.
+    Queued,
     /// A return.
     Return,
     /// A load, an update, a fence, or anything that is `seqcst`.

@@ -218,6 +218,10 @@ impl Memory for Tso {
         !self.queues[thread].is_empty()
     }
 
+    fn waiting(&self, thread: usize) -> u32 {
+        self.queues[thread].len() as u32
+    }
+
     fn flush(&mut self, thread: usize) -> u32 {
         let Waiting { word, content, event, known, told } = self.queues[thread].remove(0);
         self.put(word, content, event, known);

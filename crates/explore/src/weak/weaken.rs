@@ -8,6 +8,10 @@
 //! minimum can be weakened alone, unless a weaker one was not decided: that is said
 //! ([`Weakened::is_minimal`]). The module `minima` finds all of them.
 //!
+//! *On x86* most orderings are the same: a load, an update and whatever is weaker than `seqcst` is
+//! the instruction that it would be with any other ordering. So choices that ask for `seqcst` at the
+//! same stores and fences are one program there ([`on_x86`]), and it is explored once.
+//!
 //! *It would be unsound* to say more than the model: RC20 has no load buffering, so that an access
 //! that does not acquire and is followed by a write is marked ([`Site::relies`]): on ARM it may be
 //! wrong.
@@ -17,6 +21,7 @@ use super::{explore_with, model};
 use crate::options::{MemoryModel, Options, SecondOpinion, Synchronise};
 use crate::outcome::{Counterexample, Outcome, Reason, Statistics, Verdict};
 use crate::subject::Subject;
+use rustc_hash::FxHashMap;
 use seriatim_lang::flow::successors;
 use seriatim_lang::steps::{Op, Ordering, Orders, Pc, Root, Steps};
 use seriatim_lang::{Diagnostic, Program, Span};
@@ -200,8 +205,17 @@ struct Trial<'t> {
     program: &'t Program,
     options: Options,
     sites: Vec<Site>,
+    /// What was found on x86 for each program that there is there.
+    x86: FxHashMap<Vec<bool>, OnX86>,
     runs: u32,
     states: u64,
+}
+
+/// What x86 sees of a choice: which stores and fences are `seqcst`.
+fn on_x86(sites: &[Site], orders: &[Ordering]) -> Vec<bool> {
+    let waits = |kind| matches!(kind, SiteKind::Store | SiteKind::Fence);
+    let choice = sites.iter().zip(orders).filter(|(site, _)| waits(site.kind));
+    choice.map(|(_, order)| *order == Ordering::SeqCst).collect()
 }
 
 /// What an exploration with other orderings says.
@@ -215,7 +229,7 @@ struct Tried {
 
 /// On x86, runs in which more writes of a thread wait are left out, and nothing is said then: a loop
 /// that writes and may go round for no reason would fill the queue for ever.
-const LONGEST_QUEUE: u32 = 4;
+const LONGEST_QUEUE: u32 = 16;
 
 impl Trial<'_> {
     /// The orderings of all sites as edits.
@@ -265,15 +279,26 @@ impl Trial<'_> {
             }
         }
         let Some((with, orders, run)) = last else { return Ok(Alone::Weakest) };
-        let explored = self.explore(&orders, MemoryModel::Tso)?;
-        let on_x86 = match explored.verdict {
+        let on_x86 = self.on_x86(&orders)?;
+        Ok(Alone::Needed { with, run, on_x86 })
+    }
+
+    /// What a choice does on x86.
+    fn on_x86(&mut self, orders: &[Ordering]) -> Result<OnX86, Diagnostic> {
+        let program = on_x86(&self.sites, orders);
+        if let Some(known) = self.x86.get(&program) {
+            return Ok(*known);
+        }
+        let explored = self.explore(orders, MemoryModel::Tso)?;
+        let found = match explored.verdict {
             Verdict::Violation(_) => OnX86::Fails,
             Verdict::Unknown(_) => OnX86::Unknown,
             Verdict::Holds if explored.is_cut => OnX86::Unknown,
             Verdict::Holds if explored.clients == Synchronise::Anything => OnX86::Holds,
             Verdict::Holds => OnX86::HoldsIfSynchronised,
         };
-        Ok(Alone::Needed { with, run, on_x86 })
+        self.x86.insert(program, found);
+        Ok(found)
     }
 
     /// All minimal choices.
@@ -316,7 +341,8 @@ pub fn weaken(
     let options = Options { second_opinion: BRIEF, ..options.clone() };
     let sites = sites(&subject.machine.steps);
     let given: Vec<Ordering> = sites.iter().map(|site| site.order).collect();
-    let mut trial = Trial { program, options, sites, runs: 0, states: 0 };
+    let mut trial =
+        Trial { program, options, sites, x86: FxHashMap::default(), runs: 0, states: 0 };
     let mut alone = vec![];
     for at in 0..given.len() {
         alone.push(trial.alone(at, &given)?);

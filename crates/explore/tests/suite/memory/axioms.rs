@@ -95,7 +95,7 @@ fn by_axioms(threads: &Threads, model: MemoryModel) -> BTreeSet<Vec<i32>> {
 }
 
 /// The modification orders of a word: the initial write comes first.
-fn orders(writes: &[usize]) -> Vec<Vec<usize>> {
+pub fn orders(writes: &[usize]) -> Vec<Vec<usize>> {
     let mut all = vec![vec![writes[0]]];
     for write in &writes[1..] {
         let insert = |order: &Vec<usize>| -> Vec<Vec<usize>> {

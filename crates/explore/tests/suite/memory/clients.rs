@@ -12,7 +12,7 @@ fn holds(source: &str, model: MemoryModel, operations: u32, synchronise: Synchro
     let program = seriatim_lang::check(source)
         .unwrap_or_else(|error| panic!("{}", error.render(source, "x.seri")));
     let options = Options {
-        threads: 2,
+        threads: source.matches(" thread ").count() as u32,
         client: Some("c".to_owned()),
         memory: Some(model),
         operations: Some(operations),
@@ -71,6 +71,24 @@ fn some_objects_are_right_until_their_clients_synchronise() {
         assert!(!holds(&source, model, 2, Synchronise::Anything), "{model:?}");
         assert!(!holds(&source, model, 2, Synchronise::Everything), "{model:?}");
     }
+}
+
+/// A write of two words that others may see in either order, looks at each of the words, and a
+/// fence. Fences of two threads have an order, but what one thread did does not happen before what
+/// the other does next: only a client can make it.
+#[test]
+fn the_order_of_fences_is_not_known_to_clients() {
+    let source = "object words : one\nspec one { var n: bool = false
+          method raise() { n = true } method first() -> bool { return n }
+          method second() -> bool { return n } method order() { } }
+        var a: bool = false\nvar b: bool = false
+        method raise() { store(b, true, relaxed); store(a, true, relaxed) }
+        method first() -> bool { return load(a, relaxed) }
+        method second() -> bool { return load(b, relaxed) }
+        method order() { fence(seqcst) }
+        client c { thread p { raise() } thread q { first(); order() } thread r { order(); second() } }";
+    assert!(holds(source, MemoryModel::Rc20, 2, Synchronise::Nothing));
+    assert!(!holds(source, MemoryModel::Rc20, 2, Synchronise::Anything));
 }
 
 /// A method: accesses in a row, the last of which gives the result.

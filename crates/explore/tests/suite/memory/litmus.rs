@@ -208,7 +208,7 @@ impl Test {
         let word = |i: &Do| match i {
             Do::Read(x, _) | Do::Write(x, ..) | Do::Swap(x, ..) => x + 1,
             Do::Add(x, ..) | Do::Cas(x, ..) => x + 1,
-            Do::Fence(_) | Do::Only(_) => 0,
+            Do::Fence(_) | Do::Only(_) | Do::Plain(_) => 0,
         };
         self.threads.iter().flatten().map(word).max().unwrap_or(0)
     }

@@ -7,4 +7,5 @@ mod library;
 mod litmus;
 mod mutants;
 mod program;
+mod races;
 mod variants;

@@ -3,22 +3,23 @@
 
 use std::process::Command;
 
-const MISTAKES: [&str; 9] = [
+const MISTAKES: [&str; 10] = [
     "SeqCstReadsOld",
     "CutReleaseSequence",
     "NoAcquireFence",
     "NoReleaseFence",
     "SeqCstFenceKeepsBack",
     "SeqCstFenceLearnsNothing",
+    "SeqCstFenceSynchronises",
     "RelaxedAcquires",
     "LastPlaceOnly",
     "SplitUpdate",
 ];
 
-/// Whether the litmus tests and the comparison with the axioms pass with this mistake, if any.
+/// Whether the litmus tests and the comparisons with the axioms pass with this mistake, if any.
 fn pass(mistake: Option<&str>) -> bool {
     let mut tests = Command::new(std::env::current_exe().expect("this program"));
-    tests.args(["memory::litmus::", "memory::axioms::", "--test-threads", "1"]);
+    tests.args(["memory::litmus::", "memory::axioms::", "memory::races::", "--test-threads", "1"]);
     tests.envs(mistake.map(|mistake| ("SERIATIM_SABOTAGE", mistake)));
     let ran = tests.output().expect("this program runs");
     let said = String::from_utf8_lossy(&ran.stdout);

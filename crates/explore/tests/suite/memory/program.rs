@@ -13,6 +13,8 @@ pub enum Do {
     Add(usize, i32, Ordering),
     Cas(usize, i32, i32, Ordering, Ordering),
     Fence(Ordering),
+    /// A write, or a read, of the plain variable `p`.
+    Plain(bool),
     /// Goes on only if the last read gave this.
     Only(i32),
 }
@@ -47,7 +49,8 @@ pub fn text(threads: &Threads, words: usize) -> String {
     )
 }
 
-fn body(thread: &[Do], count: usize) -> String {
+/// The lines of a method that gives so many results.
+pub fn body(thread: &[Do], count: usize) -> String {
     let mut lines = String::new();
     let mut read = 0;
     for instruction in thread {
@@ -62,6 +65,8 @@ fn body(thread: &[Do], count: usize) -> String {
             Do::Write(x, v, o) => format!("store(x{x}, {v}, {})", o.text()),
             Do::Cas(x, a, b, s, f) => format!("cas(x{x}, {a}, {b}, {}, {})", s.text(), f.text()),
             Do::Fence(o) => format!("fence({})", o.text()),
+            Do::Plain(true) => "p = 1".to_owned(),
+            Do::Plain(false) => "let q = p".to_owned(),
             Do::Only(v) => format!("assume r{read} == {v}"),
         };
         lines += &format!("  {line}\n");
