@@ -9,6 +9,7 @@ pub mod junit;
 
 use serde_json::{Value as Json, json};
 use seriatim::InputError;
+use seriatim::history::harmless_json;
 use seriatim::limits::Cancel;
 use seriatim::transactions::{
     Answer, Checker, Confirmation, Defect, End, Glyphs, KeyAnswer, Level, Moment, NilReads,
@@ -179,7 +180,7 @@ impl<'h> Answers<'h> {
 
     fn text(&self, print: Print) -> String {
         match print {
-            Print::Json => format!("{}\n", report_json(self)),
+            Print::Json => format!("{}\n", harmless_json(&report_json(self).to_string())),
             Print::Line => format!("{}: {}\n", self.history.source(), self.in_a_line()),
             Print::Report(glyphs) => report(self, glyphs),
         }
