@@ -72,6 +72,7 @@ use crate::subject::Subject;
 use crate::trace::{self, Start};
 use seriatim_lang::machine::State;
 use seriatim_lang::{Diagnostic, Program};
+use seriatim_limits::Cancel;
 
 /// Decides whether the object guarantees progress within the bounds.
 pub fn decide(
@@ -155,12 +156,15 @@ fn judged(subject: &Subject, initial: &State, found: Counterexample) -> Verdict 
 
 /// *Holds*, if a second opinion does not contradict it.
 fn reviewed(search: &mut Search<'_>, initial: &State, guarantee: Guarantee) -> Verdict {
-    match whole::whole(search, initial, guarantee) {
+    let opinion = Cancel::if_possible(|| whole::whole(search, initial, guarantee));
+    match opinion.unwrap_or(Ok(None)) {
         Ok(Some(reviewed)) => {
             search.statistics.reviewed = reviewed;
             Verdict::Holds
         }
-        Ok(None) => crate::refinement::reviewed(search, initial),
+        Ok(None) | Err(Reason::Time | Reason::Memory | Reason::Interrupted) => {
+            crate::refinement::reviewed(search, initial)
+        }
         Err(reason) => Verdict::Unknown(reason),
     }
 }

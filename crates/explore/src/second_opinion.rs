@@ -42,7 +42,7 @@ use schedule::{Random, Schedule};
 use seriatim_lang::choices::Choices;
 use seriatim_lang::machine::{Fault, State};
 use seriatim_lang::spec::SpecStop;
-use seriatim_limits::Instant;
+use seriatim_limits::{Cancel, Instant, checkpoint};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::rc::Rc;
 use std::time::Duration;
@@ -110,7 +110,8 @@ pub fn second_opinion(search: &Search<'_>, initial: &State) -> Result<Reviewed, 
         explanations: Rc::new(Explanations::start(subject).map_err(Disagreement::Specification)?),
     };
     let mut review = Review::new(search, start);
-    if !review.whole()? {
+    let is_whole = Cancel::if_possible(|| review.whole()).unwrap_or(Ok(false))?;
+    if !is_whole {
         review.random_runs()?;
     }
     review.reviewed.time = review.clock.elapsed();
@@ -140,8 +141,9 @@ impl<'r, 's> Review<'r, 's> {
 
     /// Explores the whole space, depth first, if it is small; `false` if it is not.
     ///
-    /// However long the search took: a small space is always looked at whole. It is not even begun
-    /// where the search has more states than that, each of which stands for a plain one at least.
+    /// However long the search took: a small space is always looked at whole, if the limits allow
+    /// it. It is not even begun where the search has more states than that, each of which stands for
+    /// a plain one at least.
     fn whole(&mut self) -> Result<bool, Disagreement> {
         let most = self.search.common.options.second_opinion.states;
         let deadline = self.search.common.options.limits.time;
@@ -154,6 +156,7 @@ impl<'r, 's> Review<'r, 's> {
         let mut seen = FxHashSet::from_iter([print(&self.start)]);
         let mut todo = vec![self.start.clone()];
         while let Some(from) = todo.pop() {
+            checkpoint();
             if seen.len() as u64 > most || is_late(&self.clock) {
                 return Ok(false);
             }

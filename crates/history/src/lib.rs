@@ -43,7 +43,7 @@ pub use history::{Annotation, History, Horizon, Stretch, Tally};
 pub use initial::InitialWrite;
 pub use live::{Forgets, Header, Listener, LiveCall, LiveOperation, LiveReturn, listen};
 pub use operation::{MethodId, OpId, Operation, Outcome, ProcessId, Time};
-pub use outside::Outside;
+pub use outside::{Outside, harmless_json, in_line, is_harmful};
 pub use ties::Turn;
 pub use timescale::{Since, Timescale, Unit};
 pub use value::{Mark, Value, ValueId, Values};

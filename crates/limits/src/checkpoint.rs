@@ -5,7 +5,7 @@
 //! on the way; so whoever calls [`Cancel::during`] must not look at anything that the work may have
 //! left half changed.
 
-use crate::{Cancel, Reason};
+use crate::{Cancel, Reason, forget_memory, guard};
 use std::cell::{Cell, RefCell};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::{Mutex, PoisonError};
@@ -62,8 +62,7 @@ pub fn checkpoint_now() {
 ///
 /// Unwinds as either of them does.
 pub fn both<A, B: Send>(here: impl FnOnce() -> A, there: impl FnOnce() -> B + Send) -> (A, B) {
-    let request = REQUESTS.with_borrow(|requests| requests.last().cloned());
-    let request = request.unwrap_or_else(Cancel::never);
+    let request = Cancel::innermost();
     let there = Mutex::new(Some(there));
     // Whoever comes first takes it: the thread, or, if there is none, this one.
     let take = || there.lock().unwrap_or_else(PoisonError::into_inner).take();
@@ -94,6 +93,29 @@ impl Cancel {
             Ok(stopped) => *stopped,
             Err(panic) => resume_unwind(panic),
         })
+    }
+
+    /// The request by which the work of this thread can be left just now: for work that asks instead
+    /// of passing checkpoints.
+    pub fn innermost() -> Cancel {
+        let request = REQUESTS.with_borrow(|requests| requests.last().cloned());
+        request.unwrap_or_else(Cancel::never)
+    }
+
+    /// Does something that an answer can do without, such as asking for a second opinion: `None` if
+    /// a limit ended it. If that was the one of memory, what the work took is there again, and the
+    /// answer can still be told.
+    pub fn if_possible<T>(work: impl FnOnce() -> T) -> Option<T> {
+        match Cancel::last().during(work) {
+            Ok(done) => Some(done),
+            Err(Stopped(reason)) => {
+                if reason == Reason::Memory {
+                    guard::give_back();
+                    forget_memory();
+                }
+                None
+            }
+        }
     }
 
     /// Does something that no checkpoint leaves: what must be said in any case.

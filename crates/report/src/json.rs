@@ -8,7 +8,9 @@ use crate::report::{Report, decider, returns_within};
 use serde::ser::{SerializeMap, Serializer};
 use serde::{Serialize, ser};
 use serde_json::value::RawValue;
-use seriatim_history::{History, Horizon, OpId, Outcome, Since, Time, Value, ValueId};
+use seriatim_history::{
+    History, Horizon, OpId, Outcome, Since, Time, Value, ValueId, harmless_json,
+};
 use seriatim_spec::{
     Attempt, Context, Counterexample, Limit, PartVerdict, Unknown, Verdict, ViolatedPart,
 };
@@ -19,15 +21,13 @@ pub const SCHEMA: u32 = 1;
 
 /// The report as one line of JSON, with a line break at its end.
 pub fn render(report: &Report<'_>) -> String {
-    let mut bytes = Vec::new();
-    write(report, &mut bytes).expect("a vector takes every byte");
-    String::from_utf8(bytes).expect("JSON is UTF-8")
+    let text = serde_json::to_string(&Document::of(report)).expect("every part can be written");
+    harmless_json(&text).into_owned() + "\n"
 }
 
 /// Writes the report as one line of JSON, with a line break at its end.
 pub fn write(report: &Report<'_>, out: &mut impl Write) -> io::Result<()> {
-    serde_json::to_writer(&mut *out, &Document::of(report))?;
-    out.write_all(b"\n")
+    out.write_all(render(report).as_bytes())
 }
 
 #[derive(Serialize)]

@@ -1,5 +1,7 @@
 //! Text that comes from outside, in HTML and in XML: the one function by which it gets there.
 
+use seriatim_history::is_harmful;
+
 /// Text that may stand in an element or in a quoted attribute: none of `& < > " '` is left as it
 /// is, and what XML forbids becomes U+FFFD.
 ///
@@ -17,10 +19,7 @@ pub fn escaped(text: &str) -> String {
             '\'' => safe.push_str("&#39;"),
             '\n' | '\t' => safe.push(character),
             '\0'..='\x1f' | '\u{fffe}' | '\u{ffff}' => safe.push('\u{fffd}'),
-            // They turn the direction of writing, or cannot be seen.
-            '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => {
-                safe.extend(character.escape_unicode());
-            }
+            _ if is_harmful(character) => safe.extend(character.escape_unicode()),
             _ => safe.push(character),
         }
     }

@@ -17,6 +17,7 @@
 //! with hostile text.
 
 use serde::Serialize;
+use seriatim_history::harmless_json;
 use std::io::{self, Write};
 
 const HEAD: &str = include_str!("../web/head.html");
@@ -81,7 +82,7 @@ fn pieces(skeleton: &'static str) -> impl Iterator<Item = Piece> {
 
 /// JSON that may stand inside a script element.
 pub(crate) fn json(data: &impl Serialize) -> io::Result<String> {
-    Ok(serde_json::to_string(data)?.replace('<', "\\u003c"))
+    Ok(harmless_json(&serde_json::to_string(data)?).replace('<', "\\u003c"))
 }
 
 #[cfg(test)]

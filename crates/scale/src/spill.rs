@@ -4,8 +4,8 @@
 //! depend on how much is spilled. A bucket that is too large to be read back at once is spilled
 //! again at the next level, where its parts are spread differently.
 //!
-//! Temporary files have no name for longer than it takes to open them (where the system allows
-//! that), so that nothing is left behind, however the process ends.
+//! Temporary files have no name, or none for longer than it takes to open them (where the system
+//! allows that), so that nothing is left behind, however the process ends.
 
 use crate::ScaleError;
 use crate::record::{put_frame, take_frame, take_number};
@@ -75,6 +75,9 @@ impl Scratch {
 
     /// Creates a file, and the name that it keeps where it cannot be without one.
     fn create(&self) -> io::Result<(File, Option<PathBuf>)> {
+        if let Ok(file) = unnamed(&self.folder) {
+            return Ok((file, None));
+        }
         static NUMBER: AtomicU64 = AtomicU64::new(0);
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
         let name = format!("seriatim-{}-{number}.tmp", std::process::id());
@@ -87,6 +90,19 @@ impl Scratch {
     fn failed(&self, error: io::Error) -> ScaleError {
         ScaleError::Spill { folder: self.folder.clone(), error }
     }
+}
+
+/// A file that never has a name, so that nothing is left whenever the process is killed; not every
+/// system and file system has such files.
+#[cfg(target_os = "linux")]
+fn unnamed(folder: &Path) -> io::Result<File> {
+    use std::os::unix::fs::OpenOptionsExt;
+    OpenOptions::new().read(true).write(true).custom_flags(libc::O_TMPFILE).mode(0o600).open(folder)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn unnamed(_folder: &Path) -> io::Result<File> {
+    Err(io::ErrorKind::Unsupported.into())
 }
 
 impl Temporary {

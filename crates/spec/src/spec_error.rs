@@ -113,14 +113,15 @@ impl fmt::Display for SpecError {
                     Takes::Map => "a map such as {x: 0, y: 0}",
                 };
                 let name = parameter.name;
-                write!(f, "{name} of {spec} takes {expected}, found {found}")
+                write!(f, "{name} of {spec} takes {expected}, found {}", Outside(found))
             }
             SpecError::Syntax { expected, found, place } => {
                 write!(
                     f,
-                    "cannot read the specification: expected {expected}, found {found} at \
-                     character {place}; write it as name, name(parameter=value) or name(flag), and \
-                     a value as JSON, as EDN, or with names: {{x: 0, y: 0}}"
+                    "cannot read the specification: expected {expected}, found {} at character \
+                     {place}; write it as name, name(parameter=value) or name(flag), and a value as \
+                     JSON, as EDN, or with names: {{x: 0, y: 0}}",
+                    Outside(found)
                 )
             }
             SpecError::Ambiguous { methods, candidates } if methods.is_empty() => write!(

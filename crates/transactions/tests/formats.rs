@@ -314,3 +314,25 @@ fn words_of_json_are_shown_as_those_of_edn_and_other_texts_in_quotes() {
     let edn = r#"{:type :ok, :value [[:w :x 1] [:w "x" 1] [:w "y" 1]]}"#;
     assert_eq!(shown(edn), r#"w(x,1) w("x",1) w(y,1)"#);
 }
+
+#[test]
+fn forms_that_are_left_out_nest_as_deep_as_others_and_no_deeper() {
+    let event = "{:type :ok, :process 0, :value [[:w x 1]]}";
+    let many =
+        |count: usize| format!("{}1 {} {event}", "#_ ".repeat(count), "2 ".repeat(count - 1));
+    assert!(read_str("test", &many(100)).is_ok());
+    let error = read_str("test", &many(200_000)).expect_err("too deep").to_string();
+    assert!(error.contains("forms that nest at most 128 deep"), "{error}");
+}
+
+#[test]
+fn every_escape_of_json_is_read() {
+    let event = |key: &str| format!(r#"{{"type":"ok","process":0,"value":[["w",{key},1]]}}"#);
+    let plain = format!("{:?}", "\u{8}\u{c}\n\r\t\"\\/é\u{1f600}");
+    let escaped = r#""\b\f\n\r\t\"\\\/\u00e9\ud83d\ude00""#;
+    let read = |key: &str| read_str("test", &event(key)).map(|history| format!("{history:?}"));
+    assert!(read(escaped).expect("JSON").contains(&plain));
+    for broken in [r#""\ud83d""#, r#""\ude00\ud83d""#, r#""\ud83d\u0041""#, r#""\u+123""#] {
+        assert!(read(broken).is_err(), "{broken}");
+    }
+}

@@ -19,7 +19,7 @@ use rustc_hash::FxHashMap;
 use seriatim_lang::choices::Choices;
 use seriatim_lang::machine::{State, Stop};
 use seriatim_lang::spec::{Datum, SpecStop};
-use seriatim_limits::Instant;
+use seriatim_limits::{Instant, checkpoint, checkpoint_now};
 
 /// The most positions where explanations are followed, too.
 const MOST_EXPLAINED: u64 = 10_000;
@@ -89,6 +89,7 @@ fn space(
         if found.len() as u64 > most {
             return Ok(None);
         }
+        checkpoint();
         is_in_time(search)?;
         let (from, explanations) = found[space.len()].clone();
         let inside = is_inside(subject, &from);
@@ -146,6 +147,7 @@ fn someone_waits(space: &[Position]) -> bool {
 fn goes_on(space: &[Position], who: u32) -> bool {
     let mut left = vec![true; space.len()];
     loop {
+        checkpoint_now();
         let has_next = |left: &[bool], position: &Position| {
             let mut steps = position.steps.iter();
             steps.any(|s| s.ret.is_none() && who >> s.thread & 1 == 1 && left[s.to])
@@ -185,6 +187,7 @@ fn reaching(nodes: &[Node], left: &[bool], mark: u32) -> Vec<bool> {
     let mut before: Vec<Vec<usize>> = vec![Vec::new(); nodes.len()];
     let mut reaches = vec![false; nodes.len()];
     let mut todo = Vec::new();
+    checkpoint_now();
     for (at, node) in nodes.iter().enumerate().filter(|(at, _)| left[*at]) {
         let mut meets = node.marks & mark != 0;
         for (to, marks) in node.edges.iter().filter(|(to, _)| left[*to]) {
@@ -230,6 +233,7 @@ fn livelocks(subject: &Subject, space: &[Position]) -> Result<bool, SpecStop> {
     let mut nodes = Vec::new();
     let mut left = Vec::new();
     for position in space {
+        checkpoint();
         let steps = position.steps.iter().filter(|step| step.ret.is_none());
         let edges = steps.map(|step| (step.to, turn(step.thread))).collect();
         nodes.push(Node { marks: still(threads, position), edges });
@@ -269,6 +273,7 @@ fn followed(subject: &Subject, space: &[Position], who: u32) -> Result<Vec<Node>
         keys.iter().cloned().enumerate().map(|(number, key)| (key, number)).collect();
     let mut nodes: Vec<Node> = Vec::new();
     while nodes.len() < keys.len() {
+        checkpoint();
         let (at, since) = keys[nodes.len()].clone();
         let ran_out = if since.is_empty() { RAN_OUT } else { 0 };
         let marks = still(subject.fine.thread_count(), &space[at]) | ran_out;

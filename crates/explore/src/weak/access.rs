@@ -120,9 +120,10 @@ impl<M: Memory> Stepper<'_, M> {
             }
             change
         };
-        let who = match op {
-            Op::Lock(_) => Who { order: Ordering::Acquire, ..who },
-            _ => who,
+        // A lock acquires, whatever it finds: programs without `seqcst` keep no order of it.
+        let (who, failure) = match op {
+            Op::Lock(_) => (Who { order: Ordering::Acquire, ..who }, Ordering::Acquire),
+            _ => (who, failure),
         };
         let updated =
             self.state.memory.update(who, failure, target.word, &mut change, self.choices);

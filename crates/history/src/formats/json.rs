@@ -7,7 +7,7 @@
 
 use super::block::Line;
 use super::fields::parse_integer;
-use crate::{InputError, Value, ValueId, Values};
+use crate::{InputError, Value, ValueId, Values, is_harmful};
 use std::borrow::Cow;
 use std::io::{self, Write};
 
@@ -394,7 +394,7 @@ fn number_length(bytes: &[u8]) -> Option<usize> {
     Some(at)
 }
 
-/// Writes a string as JSON.
+/// Writes a string as JSON. Harmful characters are written with their numbers.
 pub fn write_string(out: &mut dyn Write, text: &str) -> io::Result<()> {
     out.write_all(b"\"")?;
     for c in text.chars() {
@@ -404,7 +404,8 @@ pub fn write_string(out: &mut dyn Write, text: &str) -> io::Result<()> {
             '\n' => out.write_all(b"\\n")?,
             '\r' => out.write_all(b"\\r")?,
             '\t' => out.write_all(b"\\t")?,
-            c if u32::from(c) < 0x20 => write!(out, "\\u{:04x}", u32::from(c))?,
+            // Beyond that EDN, which is written here, too, would need two escapes.
+            '\0'..='\u{ffff}' if is_harmful(c) => write!(out, "\\u{:04x}", u32::from(c))?,
             c => write!(out, "{c}")?,
         }
     }

@@ -22,7 +22,9 @@ use super::block::{Block, Line};
 use super::fields::{Fields, Name, leading_name, leading_number};
 use super::write::{Inexpressible, Roles, WriteError, only_arg_and_result};
 use crate::batch::Plain;
-use crate::{Builder, History, InputError, MethodId, Operation, Outcome, Time, Value, ValueId};
+use crate::{
+    Builder, History, InputError, MethodId, Operation, Outcome, Outside, Time, Value, ValueId,
+};
 use std::io::Write;
 
 /// What the number after a method's name is.
@@ -236,7 +238,8 @@ pub(super) fn write(history: &History, out: &mut dyn Write) -> Result<(), WriteE
     let object = OBJECTS.iter().find(|object| object.spec == spec);
     let object = object.ok_or_else(|| {
         refuse(&format!(
-            "PolyLin knows stack, queue, priority-queue(max), set and deque, not {spec}"
+            "PolyLin knows stack, queue, priority-queue(max), set and deque, not {}",
+            Outside(spec)
         ))
     })?;
     writeln!(out, "# {}", object.name)?;

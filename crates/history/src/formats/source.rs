@@ -1,7 +1,7 @@
 //! Where the bytes come from: files, standard input, compressed or not, and patterns of names.
 
 use super::zstd::{self, ZstdReader};
-use crate::{InputError, Problem};
+use crate::{InputError, Problem, in_line};
 use flate2::read::MultiGzDecoder;
 use seriatim_limits::Patient;
 use std::fs::File;
@@ -23,14 +23,7 @@ pub fn name_of(path: &Path) -> String {
 /// A path as part of a line, control characters written out: whoever named a file must not write
 /// lines of a report.
 pub fn path_in_line(path: &Path) -> String {
-    let mut name = String::new();
-    for character in path.display().to_string().chars() {
-        match character.is_control() {
-            true => name.extend(character.escape_unicode()),
-            false => name.push(character),
-        }
-    }
-    name
+    in_line(&path.display().to_string())
 }
 
 /// Opens a file of a format that another crate knows.

@@ -157,5 +157,6 @@ fn deep_nesting_is_refused_and_not_a_crash() {
         assert!(check(&text).is_err());
     }
     assert!(check(&"method m() { loop ".repeat(9_000)).is_err());
+    assert!(check(&format!("var x: value{} = null", "?".repeat(90_000))).is_err());
     assert!(check(&format!("method m() {{ x = 1 {} }}", "+ 1 ".repeat(90_000))).is_err());
 }

@@ -5,6 +5,7 @@ use super::memory::lines;
 use super::{Examined, claims};
 use crate::json::{Nested, SCHEMA};
 use serde::Serialize;
+use seriatim_history::harmless_json;
 use seriatim_spec::answer::{Claim, Cost, Evidence, Scope, Standing, StuckProof};
 use seriatim_spec::run::{Access, Action, Cell, Event, Local, Memory, Node, Run, Step};
 
@@ -27,9 +28,8 @@ pub fn render(examined: &Examined<'_>) -> String {
             state_bytes: bytes,
         },
     };
-    let mut text = serde_json::to_string(&document).expect("every part can be written");
-    text.push('\n');
-    text
+    let text = serde_json::to_string(&document).expect("every part can be written");
+    harmless_json(&text).into_owned() + "\n"
 }
 
 #[derive(Serialize)]

@@ -4,6 +4,7 @@ use crate::json::SCHEMA;
 use crate::markup::escaped;
 use crate::page;
 use serde::Serialize;
+use seriatim_history::harmless_json;
 use std::fmt::Write as _;
 use std::io::Write as _;
 
@@ -185,9 +186,8 @@ pub fn json(found: &Orderings) -> String {
         found: &'o Orderings,
     }
     let document = Document { schema: SCHEMA, found };
-    let mut text = serde_json::to_string(&document).expect("every part can be written");
-    text.push('\n');
-    text
+    let text = serde_json::to_string(&document).expect("every part can be written");
+    harmless_json(&text).into_owned() + "\n"
 }
 
 /// The table as a page, which needs no script.

@@ -1,6 +1,7 @@
 //! How a terminal report looks: width, glyphs, colours.
 
 use crate::text;
+use seriatim_history::is_harmful;
 
 /// How to draw on a terminal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,7 +59,7 @@ impl Style {
             match character {
                 '…' if is_foreign => clean.push('~'),
                 '→' if is_foreign => clean.push_str("->"),
-                _ if is_foreign || character.is_control() || is_invisible(character) => {
+                _ if is_foreign || is_harmful(character) => {
                     clean.extend(character.escape_unicode());
                 }
                 _ => clean.push(character),
@@ -85,12 +86,6 @@ impl Style {
     pub(super) fn arrow(&self) -> &'static str {
         self.pick("→", "->")
     }
-}
-
-/// Characters that change how others are shown: directions, joiners, marks.
-fn is_invisible(character: char) -> bool {
-    matches!(character, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}'
-        | '\u{feff}')
 }
 
 /// What a piece of text is, for its colour.

@@ -6,7 +6,7 @@ use super::output::{remark, say};
 use super::{Exit, Failure};
 use clap::Args;
 use serde_json::json;
-use seriatim::history::{bytes_read, path_in_line};
+use seriatim::history::{bytes_read, harmless_json, path_in_line};
 use seriatim::limits::guard::{self, LastWords};
 use seriatim::limits::{Cancel, Reason, Stopped, forget_memory, stopped};
 use std::path::{Path, PathBuf};
@@ -167,7 +167,8 @@ pub fn tell_of(about: &str, stopped: Stopped) -> Result<Exit, Failure> {
 /// The beginning of a report on something that was not finished, up to the reason, which needs no
 /// escapes: it may have to be said when there is no memory left to make it.
 fn unfinished(about: &str, verdict: &str) -> String {
-    let (about, verdict) = (json!(about), json!(verdict));
+    let (about, verdict) = (json!(about).to_string(), json!(verdict));
+    let about = harmless_json(&about);
     format!(r#"{{"schema":1,"verdict":{verdict},"source":{about},"reason":""#)
 }
 

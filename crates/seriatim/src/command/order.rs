@@ -10,6 +10,7 @@ use super::transactions::junit;
 use super::{Exit, Failure};
 use clap::ValueEnum;
 use serde_json::{Value as Json, json};
+use seriatim::history::harmless_json;
 use seriatim::limits::Cancel;
 use seriatim::monitor::{Confirmation, Detail, Weaker, check_under};
 use seriatim::report::{evidence, with_article};
@@ -54,7 +55,7 @@ pub fn run(request: &Request<'_>, paths: &[PathBuf]) -> Result<Exit, Failure> {
             Ok(found) => Cancel::undisturbed(|| {
                 match request.print {
                     Print::Line => say(&format!("{}\n", found.headline()))?,
-                    Print::Json => say(&format!("{}\n", found.json()))?,
+                    Print::Json => say(&format!("{}\n", harmless_json(&found.json().to_string())))?,
                     Print::Report => say(&found.report())?,
                 }
                 if let Some(html) = request.html {

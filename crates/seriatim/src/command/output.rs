@@ -6,7 +6,7 @@
 
 use super::Failure;
 use seriatim::History;
-use seriatim::history::{Format, WriteError, path_in_line, write};
+use seriatim::history::{Format, WriteError, is_harmful, path_in_line, write};
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufWriter, ErrorKind, Write};
 use std::path::Path;
@@ -39,10 +39,7 @@ fn harmless(text: &str) -> String {
     for character in text.chars() {
         match character {
             '\n' | '\t' => clean.push(character),
-            '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => {
-                clean.extend(character.escape_unicode());
-            }
-            _ if character.is_control() => clean.extend(character.escape_unicode()),
+            _ if is_harmful(character) => clean.extend(character.escape_unicode()),
             _ => clean.push(character),
         }
     }

@@ -6,7 +6,9 @@ use super::verdicts;
 use super::{Exit, Failure};
 use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
-use seriatim::history::{Builder, Horizon, ReadOptions, is_stdin_kept, keep_stdin, open};
+use seriatim::history::{
+    Builder, Horizon, ReadOptions, harmless_json, is_stdin_kept, keep_stdin, open,
+};
 use seriatim::question::{Answered, ChosenBy};
 use seriatim::report::doubt;
 use seriatim::scale::judge::Evidence;
@@ -391,7 +393,7 @@ impl Spilled {
             "bytes": self.bytes,
             "cut_short": self.is_cut_short,
         });
-        format!("{report}\n")
+        format!("{}\n", harmless_json(&report.to_string()))
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::Failure;
 use super::input::text_of;
-use seriatim::history::path_in_line;
+use seriatim::history::{in_line, path_in_line};
 use seriatim::lang::{Diagnostic, Program, check_with};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -24,8 +24,9 @@ impl Source {
             }
             if !name.ends_with(".seri") {
                 return Err(Failure(format!(
-                    "there is neither a file nor an algorithm of the library called {name} \
-                     (`seriatim algorithms` lists them)"
+                    "there is neither a file nor an algorithm of the library called {} \
+                     (`seriatim algorithms` lists them)",
+                    in_line(name)
                 )));
             }
         }

@@ -3,7 +3,7 @@
 use super::output::{remark, say, write_bytes};
 use super::{Exit, Failure};
 use serde_json::Value;
-use seriatim::history::path_in_line;
+use seriatim::history::{Outside, in_line, path_in_line};
 use seriatim::scale::merge::{Merged, merge};
 use seriatim::scale::verdicts::{Contents, Known, Word};
 use std::path::{Path, PathBuf};
@@ -44,13 +44,13 @@ pub fn tell(merged: &Merged) -> Result<Exit, Failure> {
         Word::Unknown => ("UNKNOWN", Exit::Unknown),
         Word::Refused => ("UNREADABLE", Exit::BadInput),
     };
-    let names: Vec<&str> = merged.about.files.iter().map(|(name, _)| &name[..]).collect();
+    let names: Vec<String> = merged.about.files.iter().map(|(name, _)| in_line(name)).collect();
     let names = match &names[..] {
         [first, _, _, ..] => format!("{first} and {} more files", names.len() - 1),
         few => few.join(", "),
     };
     let count = |word| merged.with(word).count();
-    let mut text = format!("{word}  {names} as {}\n", merged.about.spec);
+    let mut text = format!("{word}  {names} as {}\n", in_line(&merged.about.spec));
     text.push_str(&format!(
         "  {} operations in {} parts: {} linearizable, {} violated, {} open, {} unreadable\n",
         merged.operations(),
@@ -106,7 +106,7 @@ pub fn tell_one(path: &Path) -> Result<Exit, Failure> {
 
 fn complain(problems: &[String]) {
     for problem in problems {
-        remark(&format!("error: {problem}"));
+        remark(&format!("error: {}", in_line(problem)));
     }
     if !problems.is_empty() {
         remark(
@@ -116,25 +116,27 @@ fn complain(problems: &[String]) {
     }
 }
 
-/// A part in words, with the operations of its counterexample.
+/// A part in words, with the operations of its counterexample. Whoever wrote the file writes no line
+/// of ours.
 fn told(known: &Known) -> String {
     let line: Value = serde_json::from_str(&known.line).unwrap_or_default();
     let word = line["verdict"].as_str().unwrap_or_default();
     let label = if known.label.is_empty() { "the log" } else { &known.label };
+    let (label, word) = (in_line(label), in_line(word));
     let mut text = format!("\n  {label} ({} operations): {word}", known.operations);
     if let Some(reason) = line["reason"].as_str() {
-        text.push_str(&format!(": {reason}"));
+        text.push_str(&format!(": {}", in_line(reason)));
     }
     text.push('\n');
     let found = &line["counterexample"];
     if let Some(sentence) = found["explanation"]["sentence"].as_str() {
-        text.push_str(&format!("    {sentence}\n"));
+        text.push_str(&format!("    {}\n", in_line(sentence)));
     }
     for operation in found["operations"].as_array().into_iter().flatten() {
         let get = |name: &str| match &operation[name] {
-            Value::String(text) => text.clone(),
+            Value::String(text) => Outside(text).to_string(),
             Value::Null => String::new(),
-            other => other.to_string(),
+            other => Outside(&other.to_string()).to_string(),
         };
         let ret = match operation["return"].as_u64() {
             Some(ret) => ret.to_string(),

@@ -3,7 +3,7 @@
 
 mod json;
 
-use seriatim_history::{InputError, ReadOptions};
+use seriatim_history::{InputError, ReadOptions, harmless_json};
 use seriatim_transactions::{
     Answer, Checker, Confirmation, Defect, Glyphs, KeyAnswer, Level, NilReads, Options, Standing,
     Transactions, Unknown, check_keys, draw, keys_of, limit_in_words, of_history, page, read_bytes,
@@ -137,7 +137,7 @@ impl<'h> Answers<'h> {
 
     /// The report as one line of JSON.
     pub fn json(&self) -> String {
-        format!("{}\n", json::report(self))
+        format!("{}\n", harmless_json(&json::report(self).to_string()))
     }
 
     /// The answers in one line.

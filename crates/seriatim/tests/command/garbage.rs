@@ -237,3 +237,99 @@ fn whoever_named_an_operation_or_a_process_writes_no_line_either() {
         }
     }
 }
+
+/// Whether a text holds what a terminal obeys, what breaks a line that is not ours, or what turns
+/// the direction of writing.
+fn is_harmful(text: &str) -> bool {
+    let turns = |c| matches!(c, '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    text.chars().any(|c| c != '\n' && c != '\t' && (c.is_control() || turns(c)))
+}
+
+/// Every place of a log at which its writer chooses a text, every form in which we answer, every
+/// kind of character that is more than a character: what is JSON stays JSON, and nothing is obeyed.
+#[test]
+fn no_output_holds_a_character_that_is_obeyed() {
+    let folder = folder("harmful");
+    let page = text(&folder.join("page.html"));
+    let junit = text(&folder.join("junit.xml"));
+    for harmful in ["\u{1b}[2J", "\u{9b}2J", "\u{7f}", "\u{202e}", "\u{2028}", "\nall.jsonl: fine"]
+    {
+        let write = |process: &str, key: &str, value: &str, object: &str| {
+            json!({"process": process, "op": "put", "key": key, "arg": value, "object": object,
+                "note": harmful, "call": 0, "return": 1})
+        };
+        let read = |process: &str, key: &str, value: &str, object: &str| {
+            json!({"process": process, "op": "get", "key": key, "result": value, "object": object,
+                "note": harmful, "call": 2, "return": 3})
+        };
+        for place in 0..4 {
+            let mut texts = ["p", "k", "v", "o"].map(str::to_owned);
+            texts[place] += harmful;
+            let [process, key, value, object] = &texts;
+            let wrong = format!("{value}!");
+            let log = format!(
+                "{}\n{}\n",
+                write(process, key, value, object),
+                read(process, key, &wrong, object)
+            );
+            let log = file(&folder, &format!("log{place}{}", harmful.replace('/', "")), log);
+            let verdicts = text(&folder.join(format!("verdicts{place}{}", harmful.len())));
+            let _ = std::fs::remove_file(&verdicts);
+            let map = ["check", "--spec", "map", &log];
+            let with = |more: &[&str]| seriatim(&[&map[..], more].concat());
+            let in_json = [
+                with(&["--json"]),
+                with(&["--json", "--spill", "always"]),
+                with(&["--json", "--order", "process"]),
+                with(&["--json", "--level", "all"]),
+                with(&["--json", "--memory", "1"]),
+                seriatim(&["convert", "--to", "jsonl", &log]),
+                seriatim(&["convert", "--to", "jsonl-events", &log]),
+            ];
+            for ran in &in_json {
+                for line in ran.out.lines() {
+                    let parsed = serde_json::from_str::<serde_json::Value>(line);
+                    assert!(parsed.is_ok(), "{harmful:?}: {line}");
+                }
+            }
+            let events = &in_json[6].out;
+            let ran = [
+                with(&["--html", &page, "--junit", &junit]),
+                with(&["--quiet", "--spill", "always"]),
+                with(&["--verdicts", &verdicts]),
+                seriatim(&["merge", &verdicts]),
+                seriatim(&["convert", "--to", "edn", &log]),
+                seriatim(&["convert", "--to", "limo", &log]),
+                seriatim_reading(events.as_bytes(), &["watch", "map"]),
+                seriatim(&["map", "--try", &log]),
+            ];
+            for ran in ran.iter().chain(&in_json) {
+                let all = format!("{}{}", ran.out, ran.err);
+                assert!(!is_harmful(&all), "{harmful:?}: {ran:?}");
+                assert!(!all.lines().any(|line| line.starts_with("all.jsonl")), "{ran:?}");
+                assert!(matches!(ran.code, Some(0..=3)), "{ran:?}");
+            }
+            for written in [&page, &junit] {
+                let written = std::fs::read_to_string(written).expect("a report");
+                assert!(!is_harmful(&written), "{harmful:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_header_that_names_a_strange_specification_is_told_of_in_a_line() {
+    let folder = folder("headers");
+    for spec in ["x\nall.jsonl: fine", &format!("register(init={})", "[".repeat(50_000))] {
+        let log = format!(
+            "{}\n{}\n",
+            json!({"seriatim": 1, "spec": spec}),
+            json!({"process": 0, "op": "write", "arg": 1, "call": 0, "return": 1})
+        );
+        let log = file(&folder, "log.jsonl", log);
+        for words in [&["check", &log][..], &["convert", "--to", "polylin", &log]] {
+            let ran = seriatim(words).exits(2);
+            assert!(ran.err.lines().count() == 1 && ran.err.len() < 1000, "{ran:?}");
+        }
+    }
+}

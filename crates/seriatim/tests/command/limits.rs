@@ -138,6 +138,16 @@ fn every_text_is_read_within_the_limits() {
     }
 }
 
+/// The search takes a few megabytes, the plain runs that are held against it fifty.
+#[test]
+fn a_second_opinion_that_there_is_no_room_for_does_not_cost_the_answer() {
+    for way in [&["orvyy_set", "--engine", "explore"][..], &["cas_counter", "--progress=lock-free"]]
+    {
+        let asked = [&["verify", "--jobs", "1", "--memory", "16M"], way].concat();
+        seriatim(&asked).exits(0);
+    }
+}
+
 /// Of many explorations a limit lets some be: those are unknown, and the others are told.
 #[test]
 fn orderings_that_no_time_was_left_for_are_unknown() {

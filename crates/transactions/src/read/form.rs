@@ -43,6 +43,11 @@ impl<'t> Forms<'t> {
 
     /// Takes blanks and comments; gives the next byte and its line.
     pub fn next(&mut self) -> Result<Option<(u8, u64)>, InputError> {
+        self.next_within(0)
+    }
+
+    /// The same inside so many forms: one that is left out may begin with another one that is.
+    fn next_within(&mut self, depth: usize) -> Result<Option<(u8, u64)>, InputError> {
         while let Some(byte) = self.peek() {
             match byte {
                 b'\n' => {
@@ -56,7 +61,7 @@ impl<'t> Forms<'t> {
                 }
                 b'#' if self.bytes.get(self.at + 1) == Some(&b'_') => {
                     self.at += 2;
-                    self.form(1)?;
+                    self.form(depth + 1)?;
                 }
                 b' ' | b'\t' | b'\r' | b',' => self.at += 1,
                 _ => return Ok(Some((byte, self.line))),
@@ -75,7 +80,7 @@ impl<'t> Forms<'t> {
         if depth > DEEPEST {
             return Err(self.expected("forms that nest at most 128 deep"));
         }
-        let Some((byte, _)) = self.next()? else {
+        let Some((byte, _)) = self.next_within(depth)? else {
             return Err(self.expected("a form"));
         };
         match byte {
@@ -98,7 +103,7 @@ impl<'t> Forms<'t> {
     fn items(&mut self, close: u8, depth: usize) -> Result<Vec<Value>, InputError> {
         let mut items = Vec::new();
         loop {
-            match self.next()? {
+            match self.next_within(depth)? {
                 Some((byte, _)) if byte == close => {
                     self.at += 1;
                     return Ok(items);
@@ -148,6 +153,8 @@ impl<'t> Forms<'t> {
                     self.at += 1;
                     match escaped {
                         b'n' => text.push(b'\n'),
+                        b'b' => text.push(8),
+                        b'f' => text.push(12),
                         b't' => text.push(b'\t'),
                         b'r' => text.push(b'\r'),
                         b'u' => text.extend(self.unicode()?.encode_utf8(&mut [0; 4]).as_bytes()),
@@ -165,13 +172,32 @@ impl<'t> Forms<'t> {
         Err(self.expected("`\"` at the end of the string"))
     }
 
+    /// A character by its number, or by the two of its surrogates.
     fn unicode(&mut self) -> Result<char, InputError> {
+        let first = self.unit()?;
+        let units = match first {
+            0xd800..0xdc00 if self.bytes[self.at..].starts_with(b"\\u") => {
+                self.at += 2;
+                vec![first, self.unit()?]
+            }
+            _ => vec![first],
+        };
+        let mut characters = char::decode_utf16(units);
+        match (characters.next(), characters.next()) {
+            (Some(Ok(character)), None) => Ok(character),
+            _ => Err(self.expected("an escaped character before this")),
+        }
+    }
+
+    /// Four hex digits.
+    fn unit(&mut self) -> Result<u16, InputError> {
         let digits = self.bytes.get(self.at..self.at + 4);
+        let digits = digits.filter(|digits| digits.iter().all(u8::is_ascii_hexdigit));
         let text = digits.and_then(|digits| std::str::from_utf8(digits).ok());
-        let number = text.and_then(|text| u32::from_str_radix(text, 16).ok());
-        let c = number.and_then(char::from_u32).ok_or_else(|| self.expected("four hex digits"))?;
+        let number = text.and_then(|text| u16::from_str_radix(text, 16).ok());
+        let number = number.ok_or_else(|| self.expected("four hex digits"))?;
         self.at += 4;
-        Ok(c)
+        Ok(number)
     }
 
     fn atom(&mut self) -> Result<Value, InputError> {

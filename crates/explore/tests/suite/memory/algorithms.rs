@@ -78,6 +78,34 @@ fn bounded(threads: u32, operations: u32) -> Options {
     Options { threads, values: 1, memory, operations, ..Options::default() }
 }
 
+/// A lock acquires and releases by itself: what it guards needs no ordering, not even one `seqcst`
+/// in the whole program.
+#[test]
+fn a_lock_orders_what_has_no_order_of_its_own() {
+    let locked = "object c : counter
+var n: int 0..9 = 0
+var guard: lock
+method increment() -> int 0..9 {
+  lock(guard)
+  let v = load(n, relaxed)
+  store(n, v + 1, relaxed)
+  unlock(guard)
+  return v
+}
+method get() -> int 0..9 {
+  lock(guard)
+  let v = load(n, relaxed)
+  unlock(guard)
+  return v
+}
+";
+    let outcome = explored(locked, &bounded(3, 2));
+    assert!(matches!(outcome.verdict, Verdict::Holds), "{:?}", outcome.verdict);
+    let unlocked = locked.replace("  lock(guard)\n", "").replace("  unlock(guard)\n", "");
+    let outcome = explored(&unlocked, &bounded(2, 2));
+    assert!(matches!(outcome.verdict, Verdict::Violation(_)), "{:?}", outcome.verdict);
+}
+
 /// Any number of operations, with this many values of a word in sight.
 fn unbounded(lag: u32, nodes: u32) -> Options {
     let (lag, nodes) = (Some(lag), Some(nodes));

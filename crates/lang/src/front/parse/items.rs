@@ -299,13 +299,19 @@ impl Parser<'_> {
 
     pub(super) fn type_expr(&mut self) -> Parsed<TypeExpr> {
         self.nested(|p| {
-            let mut ty = p.plain_type()?;
-            while p.eat("?") {
-                let span = ty.span.to(p.previous_span());
-                ty = TypeExpr { kind: TypeKind::Optional(Box::new(ty)), span };
-            }
-            Ok(ty)
+            let plain = p.plain_type()?;
+            p.perhaps_optional(plain)
         })
+    }
+
+    /// A type with the question marks behind it, each of which nests it one level deeper.
+    fn perhaps_optional(&mut self, ty: TypeExpr) -> Parsed<TypeExpr> {
+        if !self.eat("?") {
+            return Ok(ty);
+        }
+        let span = ty.span.to(self.previous_span());
+        let optional = TypeExpr { kind: TypeKind::Optional(Box::new(ty)), span };
+        self.nested(|p| p.perhaps_optional(optional))
     }
 
     fn plain_type(&mut self) -> Parsed<TypeExpr> {

@@ -10,7 +10,7 @@ use crate::command::limits;
 use crate::command::output::{remark, say};
 use crate::command::{Exit, Failure};
 use serde_json::json;
-use seriatim::history::Outcome;
+use seriatim::history::{Outcome, harmless_json};
 use seriatim::limits::{Cancel, checkpoint};
 use seriatim::{History, InputError, Value};
 use std::path::PathBuf;
@@ -144,7 +144,7 @@ fn told(history: &History, reads: usize, faults: &[Fault], is_json: bool) -> Str
         let report = json!({
             "schema": 1, "source": source, "spec": "bank", "verdict": verdict, "reads": reads, "faults": faults,
         });
-        return format!("{report}\n");
+        return format!("{}\n", harmless_json(&report.to_string()));
     }
     if faults.is_empty() {
         return format!("✓ HOLDS  all {reads} reads of {source} see the same total\n");
