@@ -60,11 +60,7 @@ pub fn install(limits: Limits, start: Instant) -> std::io::Result<()> {
         limits.memory.map_or(usize::MAX, |memory| memory.saturating_add(memory / 10 + BEYOND));
     account::limit(limits.memory.unwrap_or(usize::MAX), bound);
     let warden = Warden { limits, start, bound, asked: None };
-    std::thread::Builder::new()
-        .name("warden".to_owned())
-        .stack_size(64 << 10)
-        .spawn(|| warden.watch())?;
-    Ok(())
+    system::set_to_watch(warden)
 }
 
 /// Prepares what is said if the process has to be ended, in place of what was prepared before.
@@ -90,7 +86,7 @@ struct Warden {
 }
 
 impl Warden {
-    fn watch(mut self) {
+    fn watch(mut self) -> ! {
         loop {
             let elapsed = self.start.elapsed();
             let left = self.limits.time.map_or(PAUSE, |time| time.saturating_sub(elapsed));
@@ -164,8 +160,46 @@ pub(crate) fn end(reason: &str, by: Guarded) {
 mod system {
     //! What only the system knows or does.
 
+    use super::Warden;
     use crate::{Reason, stop, stopped};
     use std::time::Duration;
+
+    /// The stack of the warden.
+    const STACK: libc::size_t = 64 << 10;
+
+    /// Lets the warden watch from now on, on a thread that has nothing but a stack: one of the
+    /// standard library's prepares itself for all that a thread may do, in a heap of its own, which
+    /// takes longer than to read and check a short history.
+    pub fn set_to_watch(warden: Warden) -> std::io::Result<()> {
+        extern "C" fn watch(warden: *mut libc::c_void) -> *mut libc::c_void {
+            // SAFETY: it was made of a box, and nobody else has it.
+            let warden = unsafe { Box::from_raw(warden.cast::<Warden>()) };
+            warden.watch()
+        }
+        let warden = Box::into_raw(Box::new(warden));
+        let mut attributes = std::mem::MaybeUninit::<libc::pthread_attr_t>::uninit();
+        let mut thread = std::mem::MaybeUninit::<libc::pthread_t>::uninit();
+        // SAFETY: the attributes are made before they are used, and the warden is handed over. It
+        // never ends, so nobody waits for it.
+        let failed = unsafe {
+            libc::pthread_attr_init(attributes.as_mut_ptr());
+            libc::pthread_attr_setstacksize(attributes.as_mut_ptr(), STACK);
+            let failed = libc::pthread_create(
+                thread.as_mut_ptr(),
+                attributes.as_ptr(),
+                watch,
+                warden.cast(),
+            );
+            libc::pthread_attr_destroy(attributes.as_mut_ptr());
+            failed
+        };
+        if failed == 0 {
+            return Ok(());
+        }
+        // SAFETY: there is no thread that has it.
+        drop(unsafe { Box::from_raw(warden) });
+        Err(std::io::Error::from_raw_os_error(failed))
+    }
 
     /// Writes to standard output, past all buffers. If nobody can hear it, there is nobody to tell.
     pub fn print(text: &str) {
@@ -264,8 +298,14 @@ mod system {
 mod system {
     //! What is done where the system is not asked: no signals, and time by the clock.
 
+    use super::Warden;
     use std::io::Write;
     use std::time::Duration;
+
+    pub fn set_to_watch(warden: Warden) -> std::io::Result<()> {
+        let watch = move || -> () { warden.watch() };
+        std::thread::Builder::new().name("warden".to_owned()).spawn(watch).map(drop)
+    }
 
     pub fn print(text: &str) {
         let _ = std::io::stdout().write_all(text.as_bytes());

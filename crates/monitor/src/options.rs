@@ -69,10 +69,17 @@ pub enum Detail {
 
 impl Default for Options<'_> {
     fn default() -> Self {
+        Options::on(all_cores())
+    }
+}
+
+impl Options<'_> {
+    /// The default with a number of threads: whoever knows it need not ask the system for its cores.
+    pub fn on(threads: usize) -> Self {
         Options {
             time: None,
             memory: addressable(4 << 30),
-            threads: all_cores(),
+            threads,
             partitioning: Partitioning::ByKey,
             stop_at: StopAt::FirstViolation,
             monitors: Monitors::Use,

@@ -3,8 +3,10 @@
 //! A multi-register whose transactions are operations is linearizable exactly if it is strictly
 //! serializable. Where every value that a register is given differs, the engine for transactions
 //! decides long histories that the general search does not. The order that it finds is replayed as
-//! any other order. A violation is first asked of the general search, for a while: it confirms it,
-//! and says it in its own words; if it finds an order instead, that is a defect and no verdict.
+//! any other order. Of a violation the general search is asked, for a while, whether there is an
+//! order of everything; if it finds one, that is a defect and no verdict. Which few operations show
+//! the violation is what the engine knows at once and the search would have to find out by trying:
+//! so they are the engine's, if the search refutes them by themselves as well, and in its words.
 //!
 //! `--engine search` is answered by a search as well, but by one whose state is the set of
 //! transactions that are done, not what the registers hold: with distinct values that is all that
@@ -12,18 +14,22 @@
 
 use crate::question::Refused;
 use crate::{Checked, Counterexample, History, OpId, Options, Verdict, Witness, check_with};
-use seriatim_history::Nil;
+use seriatim_history::{Horizon, Nil};
 use seriatim_limits::Instant;
-use seriatim_monitor::Monitors;
+use seriatim_monitor::{Detail, Monitors};
 use seriatim_spec::{
     Confirmation, DecidedBy, Explanation, Failures, LeftOut, Limit, PartStanding, PartVerdict,
     Reader, Strategy, Unknown, replay,
 };
 use seriatim_transactions::{
-    self as transactions, Defect, End, KeyId, Kind, Level, NilReads, Searched, Standing,
-    Transactions, TxnId, Violation, Witness as Order, of_history, search_through_time, words,
+    self as transactions, Defect, End, KeyId, Kind, Level, NilReads, Op, Searched, Standing,
+    Transactions, TxnId, Violation, Witness as Order, Writers, of_history, search_through_time,
+    words,
 };
 use std::time::Duration;
+
+/// So many operations are searched at once.
+const FEW: usize = 64;
 
 /// How long the general search may look at a violation.
 const SECOND_LOOK: Duration = Duration::from_secs(2);
@@ -53,12 +59,14 @@ pub fn decide(
     match answer.standing {
         Standing::Satisfied(Order::Serial(order)) => ordered(history, reader, &order, BY_ENGINE),
         Standing::Violated(violation) => {
-            let time = Some(options.time.map_or(SECOND_LOOK, |time| time.min(SECOND_LOOK)));
-            let strategies = options.strategies.clone();
-            let second = Options { time, strategies, observer: None, ..*options };
-            let searched = check_with(history, reader, &second)?;
+            let explained = explained(history, reader, (&transactions, &violation), options)?;
+            let detail = if explained.is_some() { Detail::Plain } else { options.detail };
+            let searched = check_with(history, reader, &second_look(options, detail))?;
             Ok(match searched.verdict {
-                Verdict::Violation(_) => Some(searched),
+                Verdict::Violation(_) => Some(match explained {
+                    Some(explained) => with_core(searched, explained),
+                    None => searched,
+                }),
                 Verdict::Unknown(_) => Some(violated(history, &violation, BY_ENGINE)),
                 Verdict::Linearizable(_) => {
                     let reason =
@@ -69,6 +77,82 @@ pub fn decide(
         }
         Standing::Satisfied(_) | Standing::Unknown(_) => Ok(None),
     }
+}
+
+/// How the general search looks at a violation.
+fn second_look<'o>(options: &Options<'o>, detail: Detail) -> Options<'o> {
+    let time = Some(options.time.map_or(SECOND_LOOK, |time| time.min(SECOND_LOOK)));
+    let strategies = options.strategies.clone();
+    Options { time, strategies, detail, observer: None, ..*options }
+}
+
+/// The engine's counterexample in the words of the general search, which is asked about these
+/// operations alone; `None` if no words are wanted, or if there is an order of them.
+fn explained(
+    history: &History,
+    reader: &dyn Reader,
+    (transactions, violation): (&Transactions, &Violation),
+    options: &Options<'_>,
+) -> Result<Option<Checked>, Refused> {
+    if options.detail == Detail::Plain {
+        return Ok(None);
+    }
+    let Some(operations) = with_writers(transactions, violation) else { return Ok(None) };
+    let mut alone = history.restricted(&operations, Horizon::Whole);
+    let mut told = check_with(&mut alone, reader, &second_look(options, options.detail))?;
+    let Verdict::Violation(core) = &mut told.verdict else { return Ok(None) };
+    let rename = |op: &mut OpId| *op = operations[op.index()];
+    core.operations.iter_mut().for_each(rename);
+    core.context.iter_mut().flat_map(|context| &mut context.order).for_each(rename);
+    for attempt in &mut core.explanation.attempts {
+        attempt.order.iter_mut().for_each(rename);
+        attempt.stuck.iter_mut().for_each(|(op, _)| rename(op));
+    }
+    told.left_out.by_monitor += history.len() - operations.len();
+    Ok(Some(told))
+}
+
+/// The operations of the engine's counterexample, of which it may have used only some reads, and
+/// everybody who wrote what is read in them. To leave out all others is fair: an order of everything
+/// stays right without them, since a read still comes after its own writer, with fewer others in
+/// between. `None` if these are many.
+fn with_writers(transactions: &Transactions, violation: &Violation) -> Option<Vec<OpId>> {
+    let writers = Writers::new(transactions);
+    let mut ids = violation.part.ids.clone();
+    let mut next = 0;
+    while let Some(&id) = ids.get(next) {
+        next += 1;
+        for op in &transactions.get(id).ops {
+            let Op::Read(key, value) = *op else { continue };
+            for writer in writers.of(key, value) {
+                if !ids.contains(writer) {
+                    ids.push(*writer);
+                }
+            }
+        }
+        if ids.len() > FEW {
+            return None;
+        }
+    }
+    ids.sort_unstable();
+    Some(ids.into_iter().map(|txn| OpId(txn.0)).collect())
+}
+
+/// What was found of everything, with a counterexample of a few operations.
+fn with_core(searched: Checked, explained: Checked) -> Checked {
+    let confirmation = match (searched.confirmation, explained.confirmation) {
+        (whole @ Some(Confirmation::Whole), _) => whole,
+        // It was all that there was when these operations were looked at, and no more.
+        (_, Some(Confirmation::Whole)) => Some(Confirmation::Core),
+        (_, of_core) => of_core,
+    };
+    let (verdict, left_out) = (explained.verdict, explained.left_out);
+    Checked { verdict, confirmation, left_out, ..searched }
+}
+
+/// The operations of the engine's counterexample.
+fn operations_of(violation: &Violation) -> Vec<OpId> {
+    violation.part.ids.iter().map(|txn| OpId(txn.0)).collect()
 }
 
 const BY_ENGINE: DecidedBy = DecidedBy::Monitor("transaction engine");
@@ -164,11 +248,11 @@ fn contradicted(history: &History, reason: String) -> Checked {
 
 /// A violation that the general search did not look at.
 fn violated(history: &History, violation: &Violation, by: DecidedBy) -> Checked {
-    let operations: Vec<OpId> = violation.part.ids.iter().map(|txn| OpId(txn.0)).collect();
+    let operations = operations_of(violation);
     let by_monitor = history.len() - operations.len();
     let core = Counterexample {
         operations,
-        horizon: seriatim_history::Horizon::Whole,
+        horizon: Horizon::Whole,
         context: None,
         explanation: Explanation::because(sentence(violation)),
     };

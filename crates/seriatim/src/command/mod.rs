@@ -2,6 +2,7 @@
 
 mod algorithms;
 mod amounts;
+mod asked;
 mod beside;
 mod certify;
 mod check;
@@ -33,6 +34,7 @@ mod verify;
 mod view;
 mod watch;
 
+use asked::Asked;
 use clap::{CommandFactory, Parser, Subcommand};
 use seriatim::spec::answer::Answer;
 use std::ffi::OsString;
@@ -57,22 +59,22 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Command {
-    Check(Box<check::Arguments>),
-    Convert(convert::Arguments),
-    Gen(generate::Arguments),
-    Merge(verdicts::Arguments),
-    Specs(specs::Arguments),
-    View(view::Arguments),
-    Verify(Box<verify::Arguments>),
-    Certify(certify::Arguments),
-    Algorithms(algorithms::List),
-    Fmt(algorithms::Format),
-    Show(algorithms::Show),
-    Watch(watch::Arguments),
-    Completions(manual::Completions),
-    Man(manual::Manual),
-    Map(map::Arguments),
-    Import(import::Arguments),
+    Check(Asked<check::Arguments>),
+    Convert(Asked<convert::Arguments>),
+    Gen(Asked<generate::Arguments>),
+    Merge(Asked<verdicts::Arguments>),
+    Specs(Asked<specs::Arguments>),
+    View(Asked<view::Arguments>),
+    Verify(Asked<verify::Arguments>),
+    Certify(Asked<certify::Arguments>),
+    Algorithms(Asked<algorithms::List>),
+    Fmt(Asked<algorithms::Format>),
+    Show(Asked<algorithms::Show>),
+    Watch(Asked<watch::Arguments>),
+    Completions(Asked<manual::Completions>),
+    Man(Asked<manual::Manual>),
+    Map(Asked<map::Arguments>),
+    Import(Asked<import::Arguments>),
 }
 
 impl Command {
@@ -137,7 +139,7 @@ impl<E: std::error::Error> From<E> for Failure {
 pub fn run(words: impl IntoIterator<Item = OsString>, start: Instant) -> u8 {
     #[cfg(feature = "parquet")]
     seriatim::parquet::install();
-    let Arguments { command, limits } = Arguments::parse_from(words);
+    let Arguments { command, limits } = asked::parse(words);
     let exit = internal::guarded(|| {
         let outcome = limits
             .install(start, command.form())

@@ -196,11 +196,10 @@ impl Question {
 
     /// The options of the check.
     pub fn options(&self) -> Options<'static> {
-        let defaults = Options::default();
+        let defaults = self.threads.map_or_else(Options::default, Options::on);
         Options {
             time: limits::time_left(),
             memory: limits::memory(),
-            threads: self.threads.unwrap_or(defaults.threads),
             partitioning: match self.no_partition {
                 true => Partitioning::ByObject,
                 false => Partitioning::ByKey,
