@@ -85,6 +85,7 @@ mod index;
 mod interference;
 mod limits;
 mod list_spec;
+mod lock_order;
 mod meaning;
 mod names;
 pub mod needs;
@@ -118,6 +119,9 @@ pub struct Accepted {
     pub effects: usize,
     /// The shared variable from which the content is reached.
     pub root: String,
+    /// Whether threads take their locks in an order, and wait for nothing else: then they never all
+    /// stand still.
+    pub locks_in_order: bool,
 }
 
 /// Why a certificate was not accepted.
@@ -160,5 +164,6 @@ pub fn certify_within(program: &Program, text: &str, work: u64) -> Result<Accept
         views: certificate.views.len(),
         effects: certificate.effects.len(),
         root: object.steps.shared[certificate.content.root].name.clone(),
+        locks_in_order: lock_order::is_kept(program, &object, &certificate),
     })
 }

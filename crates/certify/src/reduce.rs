@@ -54,7 +54,7 @@ pub fn stand_ins(steps: &Steps, by_key: bool) -> Vec<StandIn> {
 type Where = (Option<StructId>, u32);
 
 /// The struct in which a place lies.
-fn owner(place: &Place) -> Option<StructId> {
+pub fn owner(place: &Place) -> Option<StructId> {
     match place.root {
         Root::Shared => None,
         Root::Node(_, of) => Some(of),

@@ -116,6 +116,8 @@ pub enum Evidence {
     },
     /// No instruction of the program can wait, so nobody stands still.
     NeverWaits,
+    /// Threads wait for locks only, and take them in an order, so nobody waits for ever.
+    LockOrder,
     /// A proof whose certificate an independent checker accepted.
     Certificate {
         /// How many views.

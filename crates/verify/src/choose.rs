@@ -10,7 +10,8 @@
 //! *Order.* The hunt for a wrong run, at the bounds of the file and for a third of the time, goes
 //! on beside the proof, never before it: neither has to wait for the other, a run that is found
 //! ends the proof, and an accepted proof ends the hunt, unless the hunt has something to say that
-//! the proof has not (whether threads can wait for each other): then it goes on for as long again as
+//! the proof has not (whether threads can wait for each other, where they take locks in no order
+//! that is known): then it goes on for as long again as
 //! the proof took, a second at least. The hunt goes in rounds, each from
 //! the start and twice as long as the one before: whoever has a proof after a time waits for the
 //! hunt for a tenth of a second, or as long again. Between two rounds it leaves the processor to
@@ -184,11 +185,15 @@ fn hunted_and_proved(
     let prove = || {
         let attempt = attempt(program, &cancel);
         let is_proved = matches!(attempt, Attempt::Proved { .. });
+        let says_all = match &attempt {
+            Attempt::Proved { accepted, .. } => accepted.locks_in_order || !can_wait(program),
+            Attempt::Open { .. } => false,
+        };
         if is_proved {
             let time = Instant::now().saturating_duration_since(start);
             progress.proved_after.get_or_init(|| time);
         }
-        progress.says_all.store(is_proved && !can_wait(program), Ordering::Relaxed);
+        progress.says_all.store(says_all, Ordering::Relaxed);
         progress.has_ended.store(true, Ordering::Relaxed);
         attempt
     };

@@ -1,8 +1,9 @@
 //! A proof and its check: any number of threads, any heap, any data.
 //!
 //! A proof is believed only if the checker of certificates, which shares nothing with the prover
-//! but the language, accepts it. It speaks of linearizability, faults and ranges; of waiting it
-//! says nothing, there the exploration beside it is all that is known.
+//! but the language, accepts it. It speaks of linearizability, faults and ranges; of waiting only if
+//! threads wait for nothing but locks and take these in an order. Otherwise the exploration beside it
+//! is all that is known there.
 
 use crate::verified::Verified;
 use seriatim_certify::{Accepted, certify, trimmed};
@@ -99,6 +100,12 @@ impl Attempt {
             (Property::DeadlockFree, _) if !can_wait(program) => {
                 Standing::Holds { scope: everything(program), evidence: Evidence::NeverWaits }
             }
+            (Property::DeadlockFree, Attempt::Proved { accepted, .. })
+                if accepted.locks_in_order =>
+            {
+                Standing::Holds { scope: everything(program), evidence: Evidence::LockOrder }
+                    .and(contradiction(within.standing(property)))
+            }
             (Property::DeadlockFree, _) => match within.standing(property) {
                 Standing::Unknown(why) => {
                     let bounds = &explored.bounds;
@@ -117,11 +124,13 @@ impl Attempt {
     }
 }
 
-/// What an accepted certificate says by itself: nothing of waiting, unless no instruction can wait.
+/// What an accepted certificate says by itself: nothing of waiting, unless no instruction can wait or
+/// locks are taken in an order.
 pub fn certified(program: &Program, accepted: &Accepted) -> Answer {
     let holds = |evidence| Standing::Holds { scope: everything(program), evidence };
     Answer::new(Cost::default(), |property| match property {
         Property::DeadlockFree if !can_wait(program) => holds(Evidence::NeverWaits),
+        Property::DeadlockFree if accepted.locks_in_order => holds(Evidence::LockOrder),
         Property::DeadlockFree => {
             Standing::NotAnswered("a certificate says nothing of waiting".to_owned())
         }
@@ -133,7 +142,7 @@ pub fn certified(program: &Program, accepted: &Accepted) -> Answer {
 }
 
 fn evidence(accepted: &Accepted) -> Evidence {
-    let Accepted { views, effects, root } = accepted.clone();
+    let Accepted { views, effects, root, .. } = accepted.clone();
     Evidence::Certificate { views, effects, root }
 }
 

@@ -7,6 +7,7 @@ mod damage;
 mod forging;
 mod hostile;
 mod library;
+mod lock_order;
 mod mutants;
 mod path_constraints;
 mod sabotage;

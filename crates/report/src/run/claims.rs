@@ -150,6 +150,7 @@ fn reason(evidence: &Evidence) -> String {
             format!("{states} abstract states in {cases} cases")
         }
         Evidence::NeverWaits => "no instruction waits".to_owned(),
+        Evidence::LockOrder => "locks are taken in an order".to_owned(),
         Evidence::Certificate { views, effects, root } => format!(
             "{views} views, {effects} effects; abstract state read from `{root}`; certificate accepted"
         ),

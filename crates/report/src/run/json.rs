@@ -152,6 +152,8 @@ enum EvidenceDocument<'r> {
     },
     #[serde(rename = "never-waits")]
     NeverWaits,
+    #[serde(rename = "lock-order")]
+    LockOrder,
     Certificate {
         views: usize,
         effects: usize,
@@ -169,6 +171,7 @@ impl<'r> EvidenceDocument<'r> {
                 EvidenceDocument::Abstraction { states: *states, cases: *cases }
             }
             Evidence::NeverWaits => EvidenceDocument::NeverWaits,
+            Evidence::LockOrder => EvidenceDocument::LockOrder,
             Evidence::Certificate { views, effects, root } => {
                 EvidenceDocument::Certificate { views: *views, effects: *effects, root }
             }
