@@ -92,12 +92,6 @@ method increment() -> int 0..9 {
   unlock(guard)
   return v
 }
-method get() -> int 0..9 {
-  lock(guard)
-  let v = load(n, relaxed)
-  unlock(guard)
-  return v
-}
 ";
     let outcome = explored(locked, &bounded(3, 2));
     assert!(matches!(outcome.verdict, Verdict::Holds), "{:?}", outcome.verdict);
