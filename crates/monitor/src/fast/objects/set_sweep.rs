@@ -8,7 +8,8 @@
 //!
 //! Each operation takes effect at a call: its own, or, in a window, the latest call among those in
 //! front of it in the window's order. So the order of everything is that of these calls. O(n), plus
-//! sorting the operations in windows; memory: one word per key and one per operation.
+//! sorting the returns in windows; memory: a word per key and one per operation, and four for each
+//! operation in a window that is open.
 
 use crate::fast::containers::container::Dense;
 use crate::fast::objects::flag::{Flag, Impossible, Side};
