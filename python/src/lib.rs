@@ -3,13 +3,16 @@
 //!
 //! A check of a built-in specification runs without the interpreter's lock, on a thread of its own;
 //! the thread that asked looks for signals meanwhile, so that Ctrl-C ends it. A specification in
-//! Python is asked by the thread that called, which has the lock already.
+//! Python is asked by the thread that called, which has the lock already. Checks that are under way
+//! when the interpreter ends are stopped first (`ending`).
 
+mod ending;
 mod recorder;
 mod rows;
 mod spec;
 mod values;
 
+use crate::ending::Underway;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -113,6 +116,7 @@ impl Asked {
     ) -> PyResult<Answer> {
         let (time, end) = self.time()?.unzip();
         let cancel = Cancel::at(end);
+        let _underway = Underway::new(&cancel)?;
         let work = || {
             let history = read()?;
             self.question(&cancel, time).answer(history)
@@ -187,6 +191,7 @@ fn check_spec(
 ) -> PyResult<Answer> {
     let (time, end) = asked.time()?.unzip();
     let cancel = Cancel::at(end);
+    let _underway = Underway::new(&cancel)?;
     let (model, operations) = spec::read(rows, spec, unknown)?;
     let error = model.error.clone();
     let answered = check_model(model, &operations, &asked.question(&cancel, time));
@@ -205,6 +210,8 @@ fn command(py: Python<'_>, words: Vec<std::ffi::OsString>) -> u8 {
 
 #[pymodule]
 fn _seriatim(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    recorder::prepare(module.py())?;
+    ending::prepare(module)?;
     module.add_class::<Answer>()?;
     module.add_class::<recorder::Recorder>()?;
     module.add_function(wrap_pyfunction!(check_text, module)?)?;

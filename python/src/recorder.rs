@@ -7,6 +7,7 @@
 //! whether the operation happened, or when.
 
 use pyo3::exceptions::PyRuntimeError;
+use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDict, PyList, PySet, PyTuple};
@@ -249,23 +250,50 @@ fn caller(py: Python<'_>, recorder: &Recorder) -> PyResult<u64> {
 }
 
 fn who(py: Python<'_>) -> PyResult<(Caller, Option<Py<PyAny>>)> {
-    static LOOP: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
-    static TASK: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
     let here = Caller::Thread(THREAD.with(|number| *number));
-    let running = LOOP.import(py, "asyncio", "_get_running_loop")?.call0()?;
+    let Some((running_loop, current_task)) = asyncio(py)? else { return Ok((here, None)) };
+    let running = running_loop.bind(py).call0()?;
     if running.is_none() {
         return Ok((here, None));
     }
-    let task = TASK.import(py, "asyncio", "current_task")?.call1((running,))?;
+    let task = current_task.bind(py).call1((running,))?;
     match task.is_none() {
         true => Ok((here, None)),
         false => Ok((Caller::Task(task.as_ptr() as usize), Some(task.unbind()))),
     }
 }
 
+/// What tells the running loop of asyncio, and its task; `None` if nobody has loaded asyncio: then
+/// there is no task. It is not loaded from here: a process that forks meanwhile would have a child
+/// that waits for ever.
+fn asyncio(py: Python<'_>) -> PyResult<Option<&'static (Py<PyAny>, Py<PyAny>)>> {
+    static FUNCTIONS: PyOnceLock<(Py<PyAny>, Py<PyAny>)> = PyOnceLock::new();
+    if let Some(known) = FUNCTIONS.get(py) {
+        return Ok(Some(known));
+    }
+    let modules = MODULES.import(py, "sys", "modules")?.cast::<PyDict>()?;
+    let Some(module) = modules.get_item(intern!(py, "asyncio"))? else { return Ok(None) };
+    // Half loaded it has neither.
+    let running_loop = module.getattr_opt(intern!(py, "_get_running_loop"))?;
+    let current_task = module.getattr_opt(intern!(py, "current_task"))?;
+    let (Some(running_loop), Some(current_task)) = (running_loop, current_task) else {
+        return Ok(None);
+    };
+    Ok(Some(FUNCTIONS.get_or_init(py, || (running_loop.unbind(), current_task.unbind()))))
+}
+
+static MODULES: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+static COPY: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+
+/// Loads what recorders need, so that none of them loads anything while it records.
+pub fn prepare(py: Python<'_>) -> PyResult<()> {
+    MODULES.import(py, "sys", "modules")?;
+    COPY.import(py, "copy", "deepcopy")?;
+    Ok(())
+}
+
 /// A value as it is now.
 fn kept(value: Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
-    static COPY: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
     let may_change = value.is_instance_of::<PyList>()
         || value.is_instance_of::<PyTuple>()
         || value.is_instance_of::<PyDict>()

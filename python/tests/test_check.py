@@ -2,9 +2,13 @@
 
 import asyncio
 import doctest
+import gzip
 import os
 import queue
 import signal
+import subprocess
+import sys
+import textwrap
 import threading
 import time
 
@@ -477,3 +481,104 @@ def test_times_that_make_no_sense():
     for time in (-1, float("nan"), float("inf"), 1e19, 1e300):
         with pytest.raises(ValueError, match="time"):
             seriatim.check("", "queue", time=time)
+
+
+def run(program):
+    """What a program of its own leaves behind."""
+    ran = subprocess.run([sys.executable, "-c", textwrap.dedent(program)], capture_output=True, text=True, timeout=300)
+    return ran.returncode, ran.stdout.strip(), ran.stderr.strip()
+
+
+def test_a_specification_that_asks_about_itself_is_refused():
+    class Endless(seriatim.Spec):
+        initial = 0
+
+        def step(self, state, op, arg, result):
+            return state if seriatim.check(OVERTAKEN, self) else None
+
+    with pytest.raises(ValueError, match="Endless is asked while it is asked"):
+        seriatim.check(OVERTAKEN, Endless())
+    assert seriatim.check([(0, "take", None, 0, 1, 2)], Tickets())
+
+
+def test_python_ends_although_daemons_check():
+    program = """
+        import seriatim, threading, time
+
+        class Slow(seriatim.Spec):
+            initial = ()
+            def step(self, state, op, arg, result):
+                return (*state, arg)[-9:] if result is None else None
+
+        hopeless = [(i, "x", i, None, 0, 1000) for i in range(60)] + [(99, "x", 5, "no", 0, 1000)]
+        amounts = [(i * 37 + 11) % 50 + 1 for i in range(40)]
+        sums = [(i, "add", amount, None, 0, 1000) for i, amount in enumerate(amounts)]
+        sums += [(100 + k, "read", None, sum(amounts) // k, 0, 1000) for k in (2, 3)]
+        sums += [(199, "read", None, sum(amounts) - 1, 1001, 1002)]
+        for history, spec in ((hopeless, Slow()), (sums, "counter")):
+            threading.Thread(target=seriatim.check, args=(history, spec), daemon=True).start()
+        time.sleep(0.3)
+        print("done")
+    """
+    assert run(program)[:2] == (0, "done")
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork")
+def test_a_forked_process_records_and_checks():
+    program = """
+        import os, seriatim, sys, threading, time
+
+        recorder, stop = seriatim.Recorder(), threading.Event()
+
+        def record():
+            while not stop.is_set():
+                with recorder.op("write", [1]):
+                    pass
+                seriatim.check([(0, "write", 1, None, 0, 1)], "register")
+
+        threads = [threading.Thread(target=record) for _ in range(3)]
+        for thread in threads: thread.start()
+        children = []
+        for _ in range(20):
+            child = os.fork()
+            if child == 0:
+                with recorder.op("write", [2]):
+                    pass
+                assert seriatim.check([(0, "write", 1, None, 0, 1)], "register")
+                stop.set()
+                sys.exit(7)
+            children.append(os.waitpid(child, 0)[1])
+        stop.set()
+        for thread in threads: thread.join()
+        print({os.waitstatus_to_exitcode(status) for status in children})
+    """
+    assert run(program)[:2] == (0, "{7}")
+
+
+def test_compressed_bytes_are_unpacked_and_damaged_ones_refused():
+    log = b'{"process":0,"op":"enqueue","arg":1,"call":0,"return":1}\n'
+    assert check(gzip.compress(log), "queue")
+    with pytest.raises(ValueError, match="<python>:1: cannot read: "):
+        check(gzip.compress(log)[:-9], "queue")
+
+
+def test_numbers_are_what_they_are_and_not_how_they_show_themselves():
+    class Shown(float):
+        def __repr__(self):
+            return "7"
+
+    rows = [(0, "write", Shown(1.5), None, 0, 1), (0, "read", None, 1.5, 2, 3)]
+    assert check(rows, "register")
+    # In JSON the key 1 would be the key "1".
+    rows = [{"process": 0, "op": "write", "arg": {1: 2}, "call": 0, "return": 1}]
+    with pytest.raises(TypeError, match="a key of a dict"):
+        check(rows, "register")
+    for wrong in ({"threads": -1}, {"memory": -1}, {"threads": 1 << 70}, {"memory": True}):
+        with pytest.raises(ValueError, match=next(iter(wrong))):
+            check(OVERTAKEN, "queue", **wrong)
+
+
+def test_a_start_that_is_unknown():
+    rows = [(0, "read", None, 5, 0, 1), (0, "read", None, 5, 2, 3)]
+    assert check(rows, "register(init=unknown)")
+    assert not check([*rows, (0, "read", None, 6, 4, 5)], "register(init=unknown)")

@@ -160,6 +160,10 @@ public final class LibraryTest {
         // A model may ask about another history while it is asked.
         Tickets nested = new Tickets(state -> ask(new Tickets(one -> one + 1), taken(0)).verdict().ordinal() + state + 1);
         expect(ask(nested, taken(0, 1)).verdict() == Verdict.LINEARIZABLE, "nested");
+        // One that asks about itself without end is told so, before the stack ends Java.
+        Tickets[] endless = {null};
+        endless[0] = new Tickets(state -> ask(endless[0], taken(0)).verdict().ordinal() + state + 1);
+        refused(() -> ask(endless[0], taken(0, 1)), "deep");
     }
 
     static void thrown(Tickets model, Class<? extends Throwable> kind) {
