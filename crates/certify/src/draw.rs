@@ -5,12 +5,17 @@
 //! the last. `⋯` is a segment of one or more nodes, `(⋯)` one of any number. A chain that runs into
 //! a node drawn before ends with its letter. `b ─→ ? ─→ (below marked) ─→ c`, in an effect: only
 //! such nodes lie between b and c, if any.
+//!
+//! Below the chains stand the records with their fields, the thread's own elements of arrays, the
+//! operation that is installed in a cell, and what is known about numbers.
 
 use crate::certificate::{Effect, Target};
 use crate::heap_graph::{Face, HeapGraph, Item, Node, Time, To};
-use crate::object::{Field, Object};
+use crate::number::Relation;
+use crate::object::{Field, Object, Spec};
+use crate::record::Shape;
 use crate::scalar::{Attribute, Class, Holder, Mark, NodeId, Scalar, Values};
-use crate::state::{Operation, State};
+use crate::state::{Operation, Record, State, Window};
 use seriatim_lang::Program;
 use seriatim_lang::steps::Reg;
 
@@ -41,10 +46,88 @@ impl<'a> Draw<'a> {
                     let chain = self.chain(&view.graph, *scalar, &names, &mut drawn);
                     lines.push(format!("  {chain}"));
                 }
-                scalar => lines.push(format!("  {name} = {}", scalar_text(*scalar))),
+                scalar => lines.push(format!("  {name} = {}", self.text(*scalar))),
             }
         }
+        let records = view.records.iter().enumerate();
+        let records = records.map(|(number, record)| self.record(number, record));
+        let own = self.object.arrays.iter().filter_map(|array| {
+            let scalar = view.own.get(array.own?)?;
+            let slot = &self.object.steps.shared[array.first as usize].name;
+            let name = slot.split('.').next().unwrap_or(slot);
+            Some(format!("{name}[me] = {}", self.text(*scalar)))
+        });
+        let window = view.window.iter().map(|window| self.window(window));
+        let beside = records.chain(own).chain(window).chain(self.numbers(view));
+        lines.extend(beside.map(|line| format!("  {line}")));
         lines.join("\n")
+    }
+
+    /// A record with its fields.
+    fn record(&self, number: usize, record: &Record) -> String {
+        let private = if record.private { ", private" } else { "" };
+        format!("record {number} = {}{private}", self.shape(&record.fields))
+    }
+
+    /// The fields of a record that threads publish.
+    pub fn shape(&self, fields: &Shape) -> String {
+        let is_list = |number: &usize| self.object.list.is_some_and(|l| l.0 as usize == *number);
+        let structs = &self.object.steps.structs;
+        let records = (0..structs.len()).filter(|number| !is_list(number));
+        let mut alike = records.filter(|number| structs[*number].slots.len() == fields.len());
+        let slots = match (alike.next(), alike.next()) {
+            (Some(only), None) => Some(&structs[only].slots),
+            _ => None,
+        };
+        let field = |(number, scalar): (usize, &Scalar)| match slots {
+            Some(slots) => format!("{}: {}", slots[number].name, self.text(*scalar)),
+            None => self.text(*scalar),
+        };
+        let known = fields.iter().enumerate().map(field);
+        format!("({})", known.collect::<Vec<_>>().join(", "))
+    }
+
+    /// The operation that is installed in a cell.
+    fn window(&self, window: &Window) -> String {
+        let whose = if window.mine { "mine" } else { "another thread's" };
+        let method = &self.object.steps.methods[window.method as usize].name;
+        let arguments = window.arguments.iter().map(|w| self.text(*w)).collect::<Vec<_>>();
+        let seen = (0..32).filter(|n| window.seen >> n & 1 == 1).map(|n: u32| n.to_string());
+        let seen = match seen.collect::<Vec<_>>() {
+            none if none.is_empty() => String::new(),
+            some => format!("; the control variable has been {}", some.join(" and ")),
+        };
+        let base = self.text(window.base);
+        format!("installed: {method}({}), {whose}, upon {base}{seen}", arguments.join(", "))
+    }
+
+    /// What is known about numbers, and about a content that is one.
+    fn numbers(&self, view: &State) -> Vec<String> {
+        let all = &view.numbers;
+        let facts = all.facts.iter().map(|fact| {
+            let relation = match fact.relation {
+                Relation::Less => "<",
+                Relation::AtLeast => "≥",
+                Relation::Differ => "≠",
+            };
+            format!("{} {relation} {}", self.text(fact.first), self.text(fact.second))
+        });
+        let moments = all.moments.iter().map(|m| format!("has seen: {}", self.text(*m)));
+        let answer = all.answer.iter().map(|answer| match answer {
+            Scalar::Null => "has taken effect".to_owned(),
+            answer => format!("must return {}", self.text(*answer)),
+        });
+        facts.chain(moments).chain(answer).collect()
+    }
+
+    /// A scalar; in a cell, values are told by whether they are the tracked one.
+    fn text(&self, scalar: Scalar) -> String {
+        match scalar {
+            Scalar::Value(tracked) if self.object.spec == Spec::Cell => {
+                if tracked == 1 { "x" } else { "not x" }.to_owned()
+            }
+            scalar => scalar_text(scalar),
+        }
     }
 
     fn operation(&self, operation: &Operation) -> String {
@@ -52,18 +135,23 @@ impl<'a> Draw<'a> {
         let span = self.object.steps.code[operation.pc.0 as usize].span;
         let line = span.line(&self.program.source);
         let text = self.program.source.lines().nth(line - 1).unwrap_or_default().trim();
-        let arguments: Vec<String> = operation.arguments.iter().map(|w| scalar_text(*w)).collect();
+        let arguments: Vec<String> = operation.arguments.iter().map(|w| self.text(*w)).collect();
         let argument = arguments.join(", ");
         let ghost = &operation.ghost;
-        let moments =
-            if self.object.has(Field::Key) { ["x in", "x out"] } else { ["empty", "not empty"] };
+        let moments = match self.object.spec {
+            Spec::Set => ["x in", "x out"],
+            Spec::Stack | Spec::Queue => ["empty", "not empty"],
+            Spec::Cell | Spec::Number => {
+                ["a reason for x, true or nothing", "one for null or false"]
+            }
+        };
         let seen = [
             ghost.saw_yes.then(|| format!("; has seen: {}", moments[0])),
             ghost.saw_no.then(|| format!("; has seen: {}", moments[1])),
             (ghost.firsts & 1 != 0).then(|| "; has seen: red first".to_owned()),
             (ghost.firsts & 2 != 0).then(|| "; has seen: blue first".to_owned()),
             ghost.done.then(|| "; has taken effect".to_owned()),
-            ghost.got.map(|scalar| format!(" on {}", scalar_text(scalar))),
+            ghost.got.map(|scalar| format!(" on {}", self.text(scalar))),
         ];
         let seen: String = seen.into_iter().flatten().collect();
         format!("{method}({argument}), next: `{text}`{seen}")
@@ -72,8 +160,10 @@ impl<'a> Draw<'a> {
     /// The shared variables and registers of which something is known.
     fn names(&self, view: &State) -> Vec<(String, Scalar)> {
         let shared = self.object.steps.shared.iter().map(|s| s.name.clone());
-        let mut names: Vec<(String, Scalar)> =
-            shared.zip(view.graph.shared.iter().copied()).collect();
+        let all = shared.zip(view.graph.shared.iter().copied()).enumerate();
+        // Of arrays, a view knows what belongs to its thread, and that stands elsewhere.
+        let single = all.filter(|(slot, _)| self.object.array(*slot).is_none());
+        let mut names: Vec<(String, Scalar)> = single.map(|(_, named)| named).collect();
         if let Some(operation) = &view.operation {
             for (number, scalar) in operation.registers.iter().enumerate() {
                 let slot = self.object.steps.register(operation.pc, Reg(number as u32));

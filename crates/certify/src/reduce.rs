@@ -38,7 +38,8 @@ pub struct StandIn {
 /// different keys have nothing to do with each other in the specification.
 pub fn stand_ins(steps: &Steps, by_key: bool) -> Vec<StandIn> {
     let idle = idle::without(steps);
-    let idle = divided::with_one_bucket(&idle).filter(|_| by_key).unwrap_or(idle);
+    let divided = divided::with_one_bucket(&idle).filter(|_| by_key);
+    let idle = divided.map_or(idle, |divided| idle::without(&divided));
     let served = served::with_locks(&idle).map(|served| idle::without(&served));
     let first = served.unwrap_or(idle);
     let locked = held::with_locks(&first);

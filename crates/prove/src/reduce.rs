@@ -53,8 +53,9 @@ impl Reduction {
     /// `by_key` says that every operation of the specification concerns the key of its call only.
     pub fn apply(self, steps: &mut Steps, by_key: bool) -> bool {
         slice::slice(steps);
-        if by_key {
-            bucket::single(steps);
+        // What is counted in each bucket decides nothing either, but only now is that one slot.
+        if by_key && bucket::single(steps) {
+            slice::slice(steps);
         }
         // Counters that are a ticket lock are nothing else: tried as numbers, they have no end.
         ticket::locks(steps);

@@ -31,3 +31,31 @@ fn the_drawings_of_treibers_stack_are_those_of_its_proof() {
     assert_eq!(drawn, effects, "the page shows all effects");
     assert!((600..800).contains(&certificate.views.len()), "the page says some seven hundred");
 }
+
+/// Of an object without a list, a drawing leaves nothing out: two views of one position that differ
+/// look different.
+#[test]
+fn records_windows_and_numbers_are_drawn() {
+    let names = ["ccas", "ccas_waits", "cas_counter", "int_register", "spin_lock", "swap_register"];
+    for name in names {
+        let program = program(name);
+        let text = proved(&program).expect("it is proved");
+        let object = Object::named_in(&program, &text).expect("in the class");
+        let certificate = certificate::read(&text, &object).expect("readable");
+        let draw = Draw::new(&program, &object);
+        let mut drawn = std::collections::BTreeMap::new();
+        for (view, line) in &certificate.views {
+            let drawing = draw.view(view);
+            for number in 0..view.records.len() {
+                assert!(drawing.contains(&format!("  record {number} = (")), "{name}: {drawing}");
+            }
+            let at = view.operation.as_ref().map(|operation| operation.pc);
+            if let Some(other) = drawn.insert((at, drawing.clone()), line) {
+                panic!("{name}: lines {other} and {line} look the same:\n{drawing}");
+            }
+        }
+        for shape in &certificate.shapes {
+            assert!(!draw.shape(shape).is_empty());
+        }
+    }
+}

@@ -183,6 +183,24 @@ fn orderings_and_plain_take_no_names_away() {
 }
 
 #[test]
+fn only_keys_are_hashed_to_a_constant_number_of_places() {
+    let object = |body: &str| {
+        format!(
+            "object o\nconst N = 2\nvar a: [bool; N] = [false; N]\nmethod m(k: key, n: int 0..3) -> bool {{ {body} }}"
+        )
+    };
+    let right = object("let h: int 0..N - 1 = hash(k, N); return a[h]");
+    check(&right).unwrap_or_else(|e| panic!("{}", e.render(&right, "x.seri")));
+    refused(&object("return a[hash(n, N)]"), &["key", "x.seri:4"]);
+    refused(&object("return a[hash(k, n)]"), &["this must be a constant"]);
+    refused(&object("return a[hash(k, N - 2)]"), &["at least one", "0, …, n - 1"]);
+    refused(&object("return a[hash(k)]"), &["`hash` takes 2 arguments, not 1"]);
+    let own =
+        format!("{}\nfn hash(k: key) -> int 0..1 {{ return 1 }}", object("return a[hash(k)]"));
+    check(&own).unwrap_or_else(|e| panic!("{}", e.render(&own, "x.seri")));
+}
+
+#[test]
 fn an_engine_without_orderings_is_told_of_the_first_that_is_weaker() {
     for (what, message) in [
         ("x = 1; let a = load(x, acquire); store(x, a, release)", "this access is `acquire`"),

@@ -26,11 +26,11 @@ use seriatim_lang::steps::{BinOp, Ex, NULL, Op, Pc, Place, Reg, Root, Slot, Step
 use seriatim_lang::types::Scalar;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Takes one bucket for the table, if there is one.
-pub fn single(steps: &mut Steps) {
-    if let Some(table) = Table::of(steps) {
-        table.make(steps);
-    }
+/// Takes one bucket for the table; says whether there is one.
+pub fn single(steps: &mut Steps) -> bool {
+    let table = Table::of(steps);
+    table.iter().for_each(|table| table.make(steps));
+    table.is_some()
 }
 
 /// The registers of methods that hold the key of the call, and its hash.

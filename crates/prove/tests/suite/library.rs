@@ -9,7 +9,7 @@ const ALL: Counted = Counted::Reachable;
 const UNMARKED: Counted = Counted::ReachableUnmarked;
 
 /// Name, root, and content of what is proved in a moment.
-const QUICK: [(&str, &str, Begin, Counted); 29] = [
+const QUICK: [(&str, &str, Begin, Counted); 30] = [
     ("treiber", "top", Begin::AtRoot, ALL),
     ("coarse_stack", "top", Begin::AtRoot, ALL),
     ("coarse_queue", "head", Begin::BehindDummy, ALL),
@@ -39,6 +39,7 @@ const QUICK: [(&str, &str, Begin, Counted); 29] = [
     ("ticket_set", "head", Begin::AtRoot, ALL),
     ("hash_set", "table.0", Begin::AtRoot, ALL),
     ("hash_spin_set", "table.0", Begin::AtRoot, ALL),
+    ("hash_set_counted", "table.0", Begin::AtRoot, ALL),
 ];
 
 /// The same for what takes longer: hindsight and descriptors.

@@ -71,5 +71,7 @@ fn drawings(program: &Program, text: &str) -> Option<String> {
     let views = certificate.views.iter().map(|(view, line)| (draw.view(view), *line));
     let effects = certificate.effects.iter().map(|(effect, line)| (draw.effect(effect), *line));
     let all = views.chain(effects).map(|(drawing, line)| format!("\nline {line}: {drawing}\n"));
-    Some(all.collect())
+    let shapes = certificate.shapes.iter().map(|shape| draw.shape(shape));
+    let shapes = shapes.map(|drawing| format!("\nthreads publish: {drawing}\n"));
+    Some(all.chain(shapes).collect())
 }
