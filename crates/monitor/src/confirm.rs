@@ -82,7 +82,7 @@ pub fn confirm(
         if *decided_by == DecidedBy::Search(strategy) {
             continue;
         }
-        let (cancel, memory) = (Cancel::never(), Memory::new(256 << 20));
+        let (cancel, memory) = (Cancel::innermost(), Memory::new(256 << 20));
         let mut engine = Engine::new(&part, strategy, &cancel);
         let effort = (means.expansions + 2 * operations.len()) as u64;
         match engine.run(effort, &cancel, &memory) {

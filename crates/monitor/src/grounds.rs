@@ -94,7 +94,11 @@ impl Witnesses<'_> {
             unfair = Some(UNFAIR.to_owned());
         }
         if self.options.detail == Detail::Minimal {
-            illustrate(self.history, self.reader, &mut found);
+            let mut shown = found.clone();
+            let illustrated = || illustrate(self.history, self.reader, &mut shown);
+            if Cancel::last().during(illustrated).is_ok() {
+                found = shown;
+            }
         }
         let left_out = LeftOut { by_monitor, ..LeftOut::default() };
         if let Ok(confirmation) = self.second_opinion(part, decided_by, &found)? {

@@ -7,6 +7,7 @@ use super::part::Part;
 use super::space::{Configuration, Space, Step, Successors};
 use hashbrown::HashSet;
 use seriatim_history::OpId;
+use seriatim_limits::checkpoint;
 use seriatim_spec::{Attempt, Cancel};
 
 /// The partial orders to show.
@@ -47,6 +48,7 @@ impl<'a> Collector<'a> {
         let mut stack = vec![(root, OriginId::ROOT, settled.len())];
         let mut successors = Successors::default();
         while let Some((configuration, origin, length)) = stack.pop() {
+            checkpoint();
             if self.space.is_complete(&configuration) || seen.len() > EFFORT {
                 break;
             }

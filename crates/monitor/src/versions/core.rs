@@ -186,7 +186,7 @@ impl Core {
         let reading = Interpretation::new(Arc::new(table), classes);
         let all: Vec<OpId> = reading.operations().collect();
         let part = Part::new(&excerpt, &reading, &all);
-        let (cancel, memory) = (Cancel::never(), Memory::new(64 << 20));
+        let (cancel, memory) = (Cancel::innermost(), Memory::new(64 << 20));
         let mut engine = Engine::new(&part, Strategy::DepthFirst, &cancel);
         match engine.run(100_000, &cancel, &memory) {
             Progress::Exhausted => Some(Confirmed::Yes),
