@@ -7,7 +7,8 @@
 //!
 //! An operation that tells its version says how far the version had risen before it. One that does
 //! not may have made any version that no other operation is known to have made; only those up to the
-//! highest one told make a difference, and the next one always does.
+//! highest one told make a difference, and the next one always does; or, if an operation returns
+//! without its version, those up to the highest one that it might see ([`Versions::beyond`]).
 
 use crate::{Next, Rise, Spec, Version, Versions, VersionsOf};
 
@@ -105,7 +106,8 @@ impl<S: Spec> Sparse<S> {
         }
         made.sort_unstable();
         made.dedup();
-        let named = made.iter().chain(&seen).copied();
+        let beyond = Some(versions.beyond()).filter(|&beyond| beyond > first);
+        let named = made.iter().chain(&seen).copied().chain(beyond);
         let all = in_between(first, named, versions.mentions(), untold, made.len() + MOST)?;
         let is_open = |version: &u64| *version > first && made.binary_search(version).is_err();
         let unmade = all.into_iter().filter(is_open).collect();
@@ -237,6 +239,10 @@ impl<S: Spec> Versions<S::State, S::Op, S::Ret> for Sparse<S> {
 
     fn mentions(&self) -> Option<&[u64]> {
         self.declared().mentions()
+    }
+
+    fn beyond(&self) -> u64 {
+        self.declared().beyond()
     }
 
     fn split(&self, op: &S::Op, ret: &S::Ret) -> Option<Vec<(S::Op, S::Ret)>> {

@@ -140,6 +140,13 @@ pub trait Versions<State, Op, Ret>: Sync {
         None
     }
 
+    /// The highest version, besides those that are told, at which something may be seen. Of interest
+    /// if the version is sparse and a completed operation tells none: it may have happened behind all
+    /// that do, when the version had risen by itself.
+    fn beyond(&self) -> u64 {
+        0
+    }
+
     /// A read of several keys as reads of one key each, which together say the same at the same
     /// version. `None`: it cannot be said so, and its keys are looked at together.
     fn split(&self, _op: &Op, _ret: &Ret) -> Option<Vec<(Op, Ret)>> {
@@ -161,6 +168,9 @@ pub trait Versioned: Send {
 
     /// See [`Versions::mentions`].
     fn mentions(&self) -> Option<&[u64]>;
+
+    /// See [`Versions::beyond`].
+    fn beyond(&self) -> u64;
 
     /// What a class tells; `None` if it tells no version, or never returned.
     fn version(&self, class: ClassId) -> Option<Version>;
@@ -243,6 +253,10 @@ impl<S: Spec> Versioned for Rebased<'_, S> {
 
     fn mentions(&self) -> Option<&[u64]> {
         self.versions.mentions()
+    }
+
+    fn beyond(&self) -> u64 {
+        self.versions.beyond()
     }
 
     fn version(&self, class: ClassId) -> Option<Version> {

@@ -34,6 +34,20 @@ pub fn is_opaque(spec: &SpecInfo, version: VarId) -> bool {
             .all(|method| flow.is_unseen_before(&method.body) && flow.never_meet(method))
 }
 
+/// Whether the version of a specification is only compared, copied and counted up: as
+/// [`is_opaque`], but methods that change nothing may look at it. Then all versions above every
+/// number that is named anywhere are alike to those that do.
+pub fn is_compared(spec: &SpecInfo, version: VarId) -> bool {
+    if spec.functions.iter().any(|function| mentions_state(spec, function)) {
+        return false;
+    }
+    let mut flow = Flow { spec, version, copied: HashSet::new(), calculated: HashSet::new() };
+    flow.copied.insert(Place::Var(version));
+    flow.spread();
+    flow.copied.is_disjoint(&flow.calculated)
+        && spec.methods.iter().all(|method| flow.never_meet(method))
+}
+
 /// All numbers that the text of a specification names.
 pub fn literals(spec: &SpecInfo) -> Vec<i64> {
     let mut found: Vec<i64> = spec.facts.consts.values().map(|&number| number.into()).collect();

@@ -108,7 +108,7 @@ impl Layout {
             silent: Vec::new(),
         };
         layout.set_apart(reading);
-        let fault = match layout.lay(automaton.mentions()) {
+        let fault = match layout.lay(automaton.mentions(), automaton.beyond()) {
             Ok(()) => None,
             Err(Trouble::Fault(fault)) => Some(fault),
             Err(Trouble::TooFar) => return Err("its versions are too far apart".to_owned()),
@@ -130,9 +130,9 @@ impl Layout {
         }
     }
 
-    fn lay(&mut self, mentions: Option<&[u64]>) -> Result<(), Trouble> {
+    fn lay(&mut self, mentions: Option<&[u64]>, beyond: u64) -> Result<(), Trouble> {
         let highest = self.highest()?;
-        self.name_slots(highest, mentions)?;
+        self.name_slots(highest, mentions, beyond)?;
         self.updates = vec![None; self.versions.len()];
         self.reads = vec![Vec::new(); self.versions.len()];
         self.fill_slots()?;
@@ -143,7 +143,12 @@ impl Layout {
 
     /// Numbers the versions. Of a sparse one that nobody told, there is a slot only if something
     /// may stand there that makes a difference.
-    fn name_slots(&mut self, highest: u64, mentions: Option<&[u64]>) -> Result<(), Trouble> {
+    fn name_slots(
+        &mut self,
+        highest: u64,
+        mentions: Option<&[u64]>,
+        beyond: u64,
+    ) -> Result<(), Trouble> {
         let told = self.records.iter().filter_map(|record| record.told.map(Version::number));
         match self.rise {
             Rise::ByOne => self.versions = (self.first..=highest).collect(),
@@ -155,7 +160,8 @@ impl Layout {
             Rise::Sparse => {
                 // Those that change nothing can all stand at the same one.
                 let untold = self.pending.len() + usize::from(!self.silent.is_empty());
-                let between = in_between(self.first, told, mentions, untold, SLOTS);
+                let named = told.chain(Some(beyond).filter(|&beyond| beyond > self.first));
+                let between = in_between(self.first, named, mentions, untold, SLOTS);
                 self.versions = between.ok_or(Trouble::TooFar)?;
             }
         }

@@ -18,6 +18,8 @@ pub(crate) struct SeriHistory {
     pub keys: Option<Vec<Datum>>,
     /// All numbers that operations and the text name, if the version is only copied and compared.
     pub mentions: Option<Vec<u64>>,
+    /// The highest version at which one may have to look.
+    pub beyond: u64,
 }
 
 impl SeriHistory {
@@ -125,6 +127,10 @@ impl Versions<SpecState, Invocation, Datum> for SeriHistory {
 
     fn mentions(&self) -> Option<&[u64]> {
         self.mentions.as_deref()
+    }
+
+    fn beyond(&self) -> u64 {
+        self.beyond
     }
 
     fn keys(&self, op: &Invocation) -> Option<Vec<u64>> {

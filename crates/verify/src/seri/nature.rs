@@ -14,7 +14,7 @@ use seriatim_lang::program::{SpecInfo, VarId};
 use seriatim_lang::spec::Datum;
 use seriatim_lang::spec::access::{Access, Entry, access};
 use seriatim_lang::spec::gather::{Gather, gather};
-use seriatim_lang::spec::opaque::{is_opaque, literals};
+use seriatim_lang::spec::opaque::{is_compared, is_opaque, literals};
 use seriatim_lang::spec::paths::{Ending, Told, endings, told, version};
 use seriatim_spec::Version;
 
@@ -31,6 +31,8 @@ pub struct Nature {
     pub is_sparse: bool,
     /// The numbers that the text names, if the version is only copied and compared.
     pub literals: Option<Vec<i64>>,
+    /// The highest number that the text names, if the version is not calculated with.
+    pub highest: Option<i64>,
     /// What the methods list that list entries.
     gathers: Vec<Option<Gather>>,
     /// Whether every method acts on the entry of one argument, and there is nothing else.
@@ -58,8 +60,20 @@ impl Nature {
         let is_keyed = version.is_none() && accesses.iter().all(is_single);
         let is_sparse = spec.vars.iter().any(|var| var.version == Some(Rise::Sparse));
         let opaque = version.filter(|&number| is_opaque(spec, number));
+        let compared = version.filter(|&number| is_compared(spec, number));
+        let highest = compared.map(|_| literals(spec).into_iter().max().unwrap_or(0));
         let literals = opaque.map(|_| literals(spec));
-        Nature { accesses, endings, reads, version, is_sparse, literals, gathers, is_keyed }
+        Nature {
+            accesses,
+            endings,
+            reads,
+            version,
+            is_sparse,
+            literals,
+            highest,
+            gathers,
+            is_keyed,
+        }
     }
 
     /// Whether a method with this result, or with any, changes nothing.

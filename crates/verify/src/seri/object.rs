@@ -136,6 +136,33 @@ impl SeriObject {
         Some(numbers.into_iter().filter_map(|number| u64::try_from(number).ok()).collect())
     }
 
+    /// The highest version at which one may have to look, since an operation tells none and may have
+    /// happened behind all that do: above every number that is named, one for each such operation.
+    /// `Err`: nobody knows.
+    pub(crate) fn beyond<'a>(
+        &self,
+        all: impl Iterator<Item = &'a (Invocation, Option<Datum>)> + Clone,
+    ) -> Result<u64, &'static str> {
+        let is_untold = |ret: &Option<Datum>, op: &Invocation| {
+            ret.as_ref().is_none_or(|ret| self.nature.told(op.0, ret).is_none())
+        };
+        let is_silent =
+            |(op, ret): &&(Invocation, Option<Datum>)| ret.is_some() && is_untold(ret, op);
+        if !self.nature.is_sparse || !all.clone().any(|one| is_silent(&one)) {
+            return Ok(0);
+        }
+        let mut highest = self.nature.highest.ok_or(
+            "its version is sparse and it calculates with it, which cannot be decided of a log in which \
+             an operation returns without it",
+        )?;
+        for ((_, args), result) in all.clone() {
+            let named = args.iter().chain(result);
+            named.for_each(|datum| datum.numbers(&mut |number| highest = highest.max(number)));
+        }
+        let untold = all.filter(|(op, ret)| is_untold(ret, op)).count();
+        Ok(u64::try_from(highest).unwrap_or(0).saturating_add(untold as u64 + 1))
+    }
+
     /// Why the method cannot return that.
     pub(crate) fn explain(
         &self,

@@ -123,12 +123,18 @@ impl Reader for SeriReader {
             let is_silent = result.is_none() && self.object.is_read_only(&invocation, None);
             decoded.push((!is_silent).then_some((invocation, result)));
         }
+        let broken = |defect: &str| {
+            let (spec, defect) = (self.name(), defect.to_owned());
+            InputError::new(history.source(), 0, Problem::BrokenSpec { spec, defect })
+        };
+        let beyond = self.object.beyond(decoded.iter().flatten()).map_err(broken)?;
         let object = SeriHistory {
             object: own,
             values: Arc::clone(history.values()),
             texts: Arc::clone(&texts),
             keys: self.object.keys_of(decoded.iter().flatten().map(|(invocation, _)| invocation)),
             mentions: self.object.mentions(decoded.iter().flatten()),
+            beyond,
         };
         if !self.object.nature.is_sparse {
             return Ok(bind(object, decoded));
@@ -140,8 +146,7 @@ impl Reader for SeriReader {
             None => {
                 let defect = "its version is sparse and starts below 0, or the log's versions are too far \
                      apart to try them all for operations that tell none";
-                let (spec, defect) = (self.name(), defect.to_owned());
-                Err(InputError::new(history.source(), 0, Problem::BrokenSpec { spec, defect }))
+                Err(broken(defect))
             }
         }
     }
