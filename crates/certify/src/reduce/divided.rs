@@ -4,7 +4,7 @@
 //! specification (the caller knows):
 //! - every method has one parameter that is a key, and accesses shared variables at the index
 //!   `hash(key, N)` only, in arrays of at least N elements; the key and the index are followed along
-//!   every way through the method;
+//!   every way through the method (code to which no way leads does not count);
 //! - by these accesses, every shared slot belongs to one element number;
 //! - the index is used for nothing else;
 //! - the initial state is made by straight code, and the elements of one number begin as those of any
@@ -198,10 +198,13 @@ fn begins_divided(steps: &Steps, element: &[u32]) -> bool {
     pictures.all(|picture| picture.as_ref() == Some(&first))
 }
 
+/// A node of the initial state: its struct and its fields.
+type Made = (u32, Vec<Word>);
+
 /// The initial shared variables and nodes, if straight code makes them.
-fn begun(steps: &Steps) -> Option<(Vec<Word>, Vec<(u32, Vec<Word>)>)> {
+fn begun(steps: &Steps) -> Option<(Vec<Word>, Vec<Made>)> {
     let mut words = vec![Word::Plain(NULL); steps.shared.len()];
-    let mut nodes: Vec<(u32, Vec<Word>)> = Vec::new();
+    let mut nodes: Vec<Made> = Vec::new();
     let mut registers: BTreeMap<Reg, Word> = BTreeMap::new();
     for (at, instr) in steps.code.iter().enumerate().skip(steps.init.0 as usize) {
         let value = |ex: &Ex| match ex {

@@ -10,7 +10,7 @@ use seriatim_certify::{Object, Refusal, certify};
 use seriatim_lang::check;
 use seriatim_prove::{Options, Outcome, prove};
 
-const SHORT: [&str; 13] = [
+const SHORT: [&str; 14] = [
     "treiber",
     "coarse_queue",
     "two_lock_queue",
@@ -24,6 +24,7 @@ const SHORT: [&str; 13] = [
     "once_cell",
     "boxed_register",
     "hash_set",
+    "hash_spin_set",
 ];
 const LONG: [&str; 14] = [
     "michael_scott",

@@ -20,7 +20,7 @@
 //! made again for another bucket; registers that outlive an operation.
 
 use super::{method, nothing};
-use seriatim_lang::flow::{definitions, expressions, uses};
+use seriatim_lang::flow::{definitions, expressions, successors, uses};
 use seriatim_lang::machine::{Bounds, Granularity, Machine, State};
 use seriatim_lang::steps::{BinOp, Ex, NULL, Op, Pc, Place, Reg, Root, Slot, Steps};
 use seriatim_lang::types::Scalar;
@@ -35,6 +35,8 @@ pub fn single(steps: &mut Steps) -> bool {
 
 /// The registers of methods that hold the key of the call, and its hash.
 struct Indices {
+    /// For each position, whether a method comes there; what is elsewhere in methods says nothing.
+    reached: Vec<bool>,
     size: i32,
     keys: BTreeSet<(usize, Reg)>,
     hashes: BTreeSet<(usize, Reg)>,
@@ -53,7 +55,8 @@ impl Indices {
             }
             _ => None,
         })?;
-        let mut found = Indices { size, keys: BTreeSet::new(), hashes: BTreeSet::new() };
+        let (reached, keys, hashes) = (reached(steps), BTreeSet::new(), BTreeSet::new());
+        let mut found = Indices { reached, size, keys, hashes };
         for (of, code) in steps.methods.iter().enumerate() {
             let params = code.params.iter().zip(code.first_param.0..);
             let mut keys = params.filter(|(kind, _)| kind.scalar == Scalar::Key);
@@ -61,12 +64,7 @@ impl Indices {
             found.keys.insert((of, Reg(key)));
         }
         // A register is what it is only if nothing else is ever put into it.
-        let given = found.keys.clone();
-        let written = |of: usize, reg: Reg| {
-            let code = steps.methods[of].entry.0 as usize..steps.methods[of].end.0 as usize;
-            steps.code[code].iter().any(|i| definitions(&i.op).any(|d| Reg(d) == reg))
-        };
-        if given.iter().any(|(of, reg)| written(*of, *reg)) {
+        if found.keys.iter().any(|(of, reg)| found.writes(steps, *of, *reg).next().is_some()) {
             return None;
         }
         loop {
@@ -83,12 +81,18 @@ impl Indices {
         }
     }
 
+    /// What a method puts into a register.
+    fn writes<'s>(&self, steps: &'s Steps, of: usize, reg: Reg) -> impl Iterator<Item = &'s Op> {
+        let code = steps.methods[of].entry.0 as usize..steps.methods[of].end.0 as usize;
+        let reached = code.filter(|at| self.reached[*at]).map(|at| &steps.code[at].op);
+        reached.filter(move |op| definitions(op).any(|d| Reg(d) == reg))
+    }
+
     /// Adds a register if all that is put into it is a copy of the key, or its hash.
     fn add(&mut self, steps: &Steps, of: usize, reg: Reg) {
-        let code = steps.methods[of].entry.0 as usize..steps.methods[of].end.0 as usize;
-        let writes = steps.code[code].iter().filter(|i| definitions(&i.op).any(|d| Reg(d) == reg));
-        let values: Option<Vec<&Ex>> = writes
-            .map(|instr| match &instr.op {
+        let values: Option<Vec<&Ex>> = self
+            .writes(steps, of, reg)
+            .map(|op| match op {
                 Op::Set { dst, value } => value.get((reg.0 - dst.0) as usize),
                 _ => None,
             })
@@ -110,6 +114,18 @@ impl Indices {
             _ => false,
         }
     }
+}
+
+/// For each position, whether a method comes there.
+fn reached(steps: &Steps) -> Vec<bool> {
+    let mut reached = vec![false; steps.code.len()];
+    let mut todo: Vec<Pc> = steps.methods.iter().map(|m| m.entry).collect();
+    while let Some(pc) = todo.pop() {
+        if !std::mem::replace(&mut reached[pc.0 as usize], true) {
+            todo.extend(successors(&steps.code[pc.0 as usize].op, pc));
+        }
+    }
+    reached
 }
 
 /// The register of which an expression is the remainder, and by what.
@@ -137,6 +153,9 @@ impl Table {
         for (at, instr) in steps.code.iter().enumerate() {
             let shared = instr.op.place().filter(|place| place.root == Root::Shared);
             let (Some(place), Some(of)) = (shared, method(steps, at)) else { continue };
+            if !indices.reached[at] {
+                continue;
+            }
             let [dim] = &place.dims[..] else { return None };
             let fits = place.width <= dim.stride && indices.size as u32 <= dim.len;
             if !fits || !indices.is_hash(of, &dim.index) {
@@ -166,7 +185,7 @@ impl Table {
                 expressions(&instr.op, &mut |ex| other &= hashed(ex).is_none());
                 return other;
             };
-            if self.sets_hashes(of, &instr.op) {
+            if self.sets_hashes(of, at, &instr.op) || !self.indices.reached[at] {
                 return true;
             }
             let mut rest = instr.op.clone();
@@ -180,9 +199,10 @@ impl Table {
     }
 
     /// Whether an instruction does nothing but to put the hash into registers.
-    fn sets_hashes(&self, of: usize, op: &Op) -> bool {
+    fn sets_hashes(&self, of: usize, at: usize, op: &Op) -> bool {
         let Op::Set { dst, value } = op else { return false };
-        (dst.0..).zip(value).all(|(reg, _)| self.indices.hashes.contains(&(of, Reg(reg))))
+        let index = |reg: u32| self.indices.hashes.contains(&(of, Reg(reg)));
+        self.indices.reached[at] && (dst.0..).zip(value).all(|(reg, _)| index(reg))
     }
 
     /// Whether the initialisation only stores to variables, and the part that remains is in one
@@ -212,7 +232,7 @@ impl Table {
         for at in 0..steps.code.len() {
             let (pc, of) = (Pc(at as u32), method(steps, at));
             let instr = &mut steps.code[at];
-            if of.is_some_and(|of| self.sets_hashes(of, &instr.op)) {
+            if of.is_some_and(|of| self.sets_hashes(of, at, &instr.op)) {
                 (instr.op, instr.fused) = (nothing(pc), false);
             }
             let shared = instr.op.place_mut().filter(|place| place.root == Root::Shared);
