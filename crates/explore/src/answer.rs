@@ -72,8 +72,7 @@ impl Outcome {
     fn covered(&self, reason: &Reason) -> String {
         let is_limit =
             matches!(reason, Reason::Time | Reason::Memory | Reason::Interrupted | Reason::States);
-        let by_level = matches!(self.options.mode, Mode::Refinement | Mode::Points | Mode::Compat)
-            && self.options.memory.is_none_or(|model| model == MemoryModel::Sc);
+        let by_level = matches!(self.options.mode, Mode::Refinement | Mode::Points | Mode::Compat);
         match self.statistics.depth {
             0 => String::new(),
             _ if !is_limit || !by_level => String::new(),

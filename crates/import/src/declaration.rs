@@ -1,6 +1,7 @@
 //! Declarations: constants, nodes, the object with its shared variables and its initial state.
 
 use crate::client::write_client;
+use crate::epoch::without_epochs;
 use crate::expression::Sign;
 use crate::fallible::Fallible;
 use crate::meaning::{HELPERS, must_be_shallow, must_mean_what_it_says};
@@ -66,8 +67,10 @@ const MOST: usize = 128 << 10;
 const STACK: usize = 1 << 30;
 
 fn translate(rust: &str, file: &str, spec: &str, options: &Options) -> Result<String> {
-    let parsed = syn::parse_file(rust)
+    let mut parsed = syn::parse_file(rust)
         .map_err(|error| Error::at(error.span(), format!("this is not Rust: {error}")))?;
+    let rewritten = without_epochs(&mut parsed);
+    let parsed = parsed;
     let implementation = object_of(&parsed)?;
     let name = type_name(&implementation.self_ty)?;
     must_mean_what_it_says(&parsed, &name)?;
@@ -92,6 +95,11 @@ fn translate(rust: &str, file: &str, spec: &str, options: &Options) -> Result<St
         }
     }
     write_left_out(&parsed, &name, &mut out);
+    if let Some(span) = rewritten.destroys {
+        let text = "// Left out: nodes are destroyed later; that nobody can reach them then is not checked";
+        out.blank();
+        out.line(text, span);
+    }
     source.write_helpers(&mut out);
     out.blank();
     let (threads, client) = write_client(implementation, &options.roles, &mut out)?;

@@ -502,6 +502,7 @@ impl Scope<'_> {
                 Expr::Reference(reference) => self.read(&reference.expr),
                 _ => self.refuse(expr, "`ptr::read(&(*node).field)`"),
             },
+            ("ManuallyDrop::into_inner", [inner]) => self.present(inner),
             ("MaybeUninit::uninit", []) => Ok("null".to_owned()),
             ("MaybeUninit::new" | "ManuallyDrop::new" | "UnsafeCell::new", [inner]) => {
                 self.expression(inner)

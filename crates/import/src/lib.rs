@@ -52,6 +52,8 @@
 //!   out and indices are locals, and what an exchange compares and puts is bound first.
 //! - A `Result` is whether a method did what it is for (`fallible`): `Err` gives back the argument,
 //!   or says that there is nothing to give.
+//! - Code in the manner of `crossbeam-epoch` is rewritten to raw pointers first (`epoch`); nodes that
+//!   are destroyed later are never given back.
 //! - Names are believed, so that a source in which they mean something else is refused (`meaning`).
 //! - `Box::from_raw` frees the node at once where it is dropped or read out. Nodes that Rust code
 //!   forgets stay allocated in both.
@@ -59,6 +61,7 @@
 mod client;
 mod constructor;
 mod declaration;
+mod epoch;
 mod exchange;
 mod expression;
 mod fallible;

@@ -1,5 +1,6 @@
-//! The objects of `examples/import` are Rust that compiles, and become algorithms that the language
-//! accepts; what is outside of the subset is refused where it stands.
+//! The objects of `examples/import` are Rust that compiles (but for the one with epochs, whose crate
+//! is no dependency), and become algorithms that the language accepts; what is outside of the subset
+//! is refused where it stands.
 
 #![allow(missing_docs, dead_code, clippy::new_without_default, clippy::redundant_pattern_matching)]
 
@@ -45,6 +46,33 @@ fn examples_become_algorithms_that_the_language_accepts() {
         if let Err(error) = seriatim_lang::check(&seri) {
             panic!("{}\n{seri}", error.render(&seri, name));
         }
+    }
+}
+
+/// Code with epochs becomes code with pointers: the same algorithm as without them, which says what
+/// it does not look at.
+#[test]
+fn epochs_become_pointers() {
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/import/epoch_stack.rs");
+    let rust = std::fs::read_to_string(file).expect("an example");
+    let translated = |rust: &str| import(rust, "x.rs", "stack", &Options::default());
+    let seri = translated(&rust).unwrap_or_else(|error| panic!("{error}"));
+    if let Err(error) = seriatim_lang::check(&seri) {
+        panic!("{}\n{seri}", error.render(&seri, "epoch_stack"));
+    }
+    assert!(seri.contains("cas(top, top_, next, relaxed, relaxed)"), "{seri}");
+    assert!(seri.contains("// Left out: nodes are destroyed later"), "{seri}");
+    assert!(!seri.contains("guard") && !seri.contains("free("), "{seri}");
+    let wrong = [
+        // What it gets back is not what it put.
+        ("node = error.new", "top = error.new"),
+        ("top.as_ref()", "self.top.load(Ordering::Acquire, &guard).as_ref()"),
+        ("guard.defer_destroy(top)", "guard.defer(move || drop(top))"),
+        ("let next = node.next", "let next = node.next.with_tag(1); let other = node.next"),
+    ];
+    for (right, mistaken) in wrong {
+        assert!(rust.contains(right), "{right}");
+        assert!(translated(&rust.replacen(right, mistaken, 1)).is_err(), "{mistaken}");
     }
 }
 

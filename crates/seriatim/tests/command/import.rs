@@ -39,6 +39,7 @@ fn right_objects_hold() {
         ("spsc_ring.rs", RING),
         ("chase_lev.rs", DEQUE),
         ("spin_counter.rs", counter),
+        ("epoch_stack.rs", STACK),
     ];
     for (name, options) in objects {
         let (code, said) = verified(name, options, None);
@@ -79,6 +80,8 @@ fn one_ordering_too_weak_is_found() {
         ("spsc_ring.rs", RING, (">= SIZE", "> SIZE")),
         ("spin_counter.rs", counter, ("false, Ordering::Release", "false, Ordering::Relaxed")),
         ("spin_counter.rs", counter, ("true, Ordering::Acquire", "true, Ordering::Relaxed")),
+        ("epoch_stack.rs", STACK, ("Ordering::Release", "Ordering::Relaxed")),
+        ("epoch_stack.rs", STACK, ("load(Ordering::Acquire", "load(Ordering::Relaxed")),
     ];
     for (name, options, change) in mistakes {
         let (code, said) = verified(name, options, Some(change));
