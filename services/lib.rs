@@ -11,8 +11,8 @@ pub struct Service {
 }
 
 const SERVICES: [Service; 14] = [
+    Service { name: "accounts", source: include_str!("accounts.seri") },
     Service { name: "ack-queue", source: include_str!("ack_queue.seri") },
-    Service { name: "bank", source: include_str!("bank.seri") },
     Service { name: "dynamo", source: include_str!("dynamo.seri") },
     Service { name: "etcd", source: include_str!("etcd.seri") },
     Service { name: "etcd-history", source: include_str!("etcd_history.seri") },
