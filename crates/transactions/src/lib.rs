@@ -59,6 +59,7 @@ mod prepare;
 mod read;
 mod replay;
 mod session;
+mod shown;
 mod solve;
 #[cfg(test)]
 mod tests;
