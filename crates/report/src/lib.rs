@@ -26,4 +26,4 @@ mod text;
 pub use evidence::{Evidence, EvidenceKind, Without, doubt};
 pub use report::{Report, Statistics};
 pub use states::States;
-pub use text::with_article;
+pub use text::{NAME, SCREEN, middle, with_article};

@@ -46,8 +46,8 @@ pub fn with_article(noun: &str) -> String {
 pub fn process(history: &History, process: ProcessId) -> String {
     match history.process_name(process) {
         Value::Int(number) => format!("process {number}"),
-        Value::Text(name) | Value::Name(name) => name.to_string(),
-        other => other.to_string(),
+        Value::Text(name) | Value::Name(name) => middle(name, NAME).into_owned(),
+        other => middle(&other.to_string(), NAME).into_owned(),
     }
 }
 

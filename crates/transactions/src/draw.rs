@@ -43,8 +43,8 @@ pub(crate) fn name(txn: Option<TxnId>) -> String {
 impl Drawing<'_> {
     fn transactions(&self, text: &mut String) {
         for (index, txn) in self.part.list().iter().enumerate() {
-            let ops: Vec<String> = txn.ops.iter().map(|op| self.part.op_text(op)).collect();
-            let mut about = format!("session {}", self.part.session_name(txn.session));
+            let ops: Vec<String> = txn.ops.iter().map(|op| self.part.shown_op(op)).collect();
+            let mut about = format!("session {}", self.part.shown_session(txn.session));
             if txn.line > 0 {
                 about.push_str(&format!(", line {}", txn.line));
             }
@@ -61,7 +61,7 @@ impl Drawing<'_> {
     fn proof(&self, proof: &Proof, indent: &str, text: &mut String) {
         for step in &proof.steps {
             let (earlier, later) = (name(step.earlier), name(step.later));
-            let key = self.part.key_name(step.key);
+            let key = self.part.shown_key(step.key);
             text.push_str(&format!(
                 "{indent}{earlier} writes {key} before {later} does, since the contrary closes:\n\n"
             ));
@@ -76,7 +76,7 @@ impl Drawing<'_> {
                 self.cycle(cycle, indent, text);
             }
             End::Cases { key, writers, proofs } => {
-                let key = self.part.key_name(*key);
+                let key = self.part.shown_key(*key);
                 let deeper = format!("{indent}    ");
                 for (case, (first, second)) in [(0, 1), (1, 0)].into_iter().enumerate() {
                     let (first, second) = (name(writers[first]), name(writers[second]));
@@ -86,7 +86,7 @@ impl Drawing<'_> {
                 }
             }
             End::Flaw(kind, key) => {
-                let key = self.part.key_name(*key).to_string();
+                let key = self.part.shown_key(*key);
                 text.push_str(&format!("{indent}{}\n", flaw_words(*kind, &key)));
             }
             End::Open => text.push_str(&format!("{indent}No order explains these reads.\n")),
@@ -155,12 +155,12 @@ pub(crate) fn flaw_words(kind: FlawKind, key: &str) -> String {
 /// An arrow in a word or two.
 pub(crate) fn arrow_label(part: &Transactions, arrow: &Arrow) -> String {
     match arrow.why {
-        Why::WriteRead(key) => format!("wr {}", part.key_name(key)),
-        Why::WriteWrite(key) => format!("ww {}", part.key_name(key)),
-        Why::ReadWrite(key) => format!("rw {}", part.key_name(key)),
+        Why::WriteRead(key) => format!("wr {}", part.shown_key(key)),
+        Why::WriteWrite(key) => format!("ww {}", part.shown_key(key)),
+        Why::ReadWrite(key) => format!("rw {}", part.shown_key(key)),
         Why::Session => "session".to_owned(),
         Why::RealTime => "real time".to_owned(),
-        Why::Missed(key, _) => format!("missed {}", part.key_name(key)),
+        Why::Missed(key, _) => format!("missed {}", part.shown_key(key)),
         Why::HadRead(_) => "had read".to_owned(),
         Why::Initial => "initial".to_owned(),
     }
@@ -169,7 +169,7 @@ pub(crate) fn arrow_label(part: &Transactions, arrow: &Arrow) -> String {
 /// An arrow in words.
 pub fn words(part: &Transactions, arrow: &Arrow) -> String {
     let (from, to) = (name(arrow.from), name(arrow.to));
-    let key = |key| part.key_name(key);
+    let key = |key| part.shown_key(key);
     let because = match arrow.why {
         Why::WriteRead(k) => format!("{to} read {} as {from} left it", key(k)),
         Why::WriteWrite(k) => format!("{to} wrote {} after {from} did", key(k)),

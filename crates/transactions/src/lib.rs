@@ -61,6 +61,7 @@ mod read;
 mod replay;
 mod session;
 mod sets;
+mod shown;
 mod solve;
 #[cfg(test)]
 mod tests;

@@ -44,7 +44,7 @@ pub fn page(history: &Transactions, answers: &[Answer], keys: &[KeyAnswer]) -> S
         text += &table_row(row, &format!("#{}", answer.level.name()));
     }
     for answer in keys {
-        let name = format!("key {} linearizable", history.key_name(answer.key));
+        let name = format!("key {} linearizable", history.shown_key(answer.key));
         let row = [name.as_str(), standing_word(&answer.standing), &remark(&answer.standing)];
         text += &table_row(row, &format!("#key-{}", answer.key.0));
     }
@@ -57,7 +57,7 @@ pub fn page(history: &Transactions, answers: &[Answer], keys: &[KeyAnswer]) -> S
     }
     for answer in keys {
         if let Standing::Violated(violation) = &answer.standing {
-            let name = history.key_name(answer.key);
+            let name = history.shown_key(answer.key);
             let title = format!("Why key {name} is not linearizable");
             text += &section(&answer.history, violation, &title, &format!("key-{}", answer.key.0));
         }
@@ -102,7 +102,7 @@ fn section(whole: &Transactions, violation: &Violation, title: &str, anchor: &st
     text += "<h3>The transactions</h3>\n<table><tr><th></th><th>what matters</th><th>line</th><th>session</th></tr>\n";
     for (index, id) in violation.part.ids.iter().enumerate() {
         let kept = &part.list()[index];
-        let recorded = whole.get(*id).ops.iter().map(|op| whole.op_text(op));
+        let recorded = whole.get(*id).ops.iter().map(|op| whole.shown_op(op));
         let recorded: Vec<String> = recorded.collect();
         let _ = writeln!(
             text,
@@ -112,7 +112,7 @@ fn section(whole: &Transactions, violation: &Violation, title: &str, anchor: &st
             escaped(&operations(part, index)),
             escaped(&recorded.join("  ")),
             kept.line,
-            escaped(&part.session_name(kept.session).to_string())
+            escaped(&part.shown_session(kept.session))
         );
     }
     text += "</table>\n";
@@ -126,7 +126,7 @@ fn section(whole: &Transactions, violation: &Violation, title: &str, anchor: &st
 }
 
 fn operations(part: &Transactions, index: usize) -> String {
-    let ops: Vec<String> = part.list()[index].ops.iter().map(|op| part.op_text(op)).collect();
+    let ops: Vec<String> = part.list()[index].ops.iter().map(|op| part.shown_op(op)).collect();
     ops.join("  ")
 }
 
@@ -134,7 +134,7 @@ fn proof(part: &Transactions, proof: &Proof) -> String {
     let mut text = String::new();
     for step in &proof.steps {
         let (earlier, later) = (name(step.earlier), name(step.later));
-        let key = escaped(&part.key_name(step.key).to_string());
+        let key = escaped(&part.shown_key(step.key));
         let _ = writeln!(
             text,
             "<p>{earlier} writes {key} before {later} does, since the contrary closes:</p>"
@@ -149,7 +149,7 @@ fn proof(part: &Transactions, proof: &Proof) -> String {
             text + &cycle(part, arrows)
         }
         End::Cases { key, writers, proofs } => {
-            let key = escaped(&part.key_name(*key).to_string());
+            let key = escaped(&part.shown_key(*key));
             for (case, [first, then]) in
                 proofs.iter().zip([[writers[0], writers[1]], [writers[1], writers[0]]])
             {
@@ -161,7 +161,7 @@ fn proof(part: &Transactions, proof: &Proof) -> String {
             text
         }
         End::Flaw(kind, key) => {
-            let key = part.key_name(*key).to_string();
+            let key = part.shown_key(*key);
             format!("{text}<p>{}</p>\n", escaped(&flaw_words(*kind, &key)))
         }
         End::Open => format!("{text}<p>No order of these transactions explains all reads.</p>\n"),
@@ -179,7 +179,7 @@ fn cycle(part: &Transactions, cycle: &[Arrow]) -> String {
         let lines: Vec<String> = match txn {
             Some(id) => [format!("T{}", id.0 + 1)]
                 .into_iter()
-                .chain(part.get(*id).ops.iter().map(|op| part.op_text(op)))
+                .chain(part.get(*id).ops.iter().map(|op| part.shown_op(op)))
                 .collect(),
             None => vec!["initial state".to_owned()],
         };

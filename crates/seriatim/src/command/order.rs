@@ -13,7 +13,7 @@ use serde_json::{Value as Json, json};
 use seriatim::history::harmless_json;
 use seriatim::limits::Cancel;
 use seriatim::monitor::{Confirmation, Detail, Weaker, check_under};
-use seriatim::report::{evidence, with_article};
+use seriatim::report::{NAME, SCREEN, evidence, middle, with_article};
 use seriatim::spec::{Attempt, Order, Reader};
 use seriatim::{History, OpId, Options, Verdict};
 use std::collections::BTreeMap;
@@ -176,10 +176,11 @@ impl Found {
     /// The operations of each process, in its order.
     fn columns(&self, operations: &[OpId]) -> String {
         let processes = self.by_process(operations);
-        let width = processes.keys().map(|name| name.chars().count()).max().unwrap_or(0);
+        let shown = |name: &str| middle(name, NAME).into_owned();
+        let width = processes.keys().map(|name| shown(name).chars().count()).max().unwrap_or(0);
         let line = |(name, ops): (&String, &Vec<OpId>)| {
             let ops: Vec<String> = ops.iter().map(|&op| self.text(op)).collect();
-            format!("  {name:width$}  {}\n", ops.join(" · "))
+            format!("  {:width$}  {}\n", shown(name), ops.join(" · "))
         };
         processes.iter().map(line).collect()
     }
@@ -193,8 +194,9 @@ impl Found {
         processes
     }
 
+    /// An operation for people; JSON has all of it.
     fn text(&self, op: OpId) -> String {
-        self.history.operation(op).to_string()
+        middle(&self.history.operation(op).to_string(), SCREEN).into_owned()
     }
 
     fn attempt(&self, attempt: &Attempt) -> String {
@@ -205,7 +207,8 @@ impl Found {
         }
         for (op, reason) in &attempt.stuck {
             let line = self.history.operation(*op).line();
-            text += &format!("    ✗ {} (line {line}): {reason}\n", self.history.operation(*op));
+            let reason = middle(reason, SCREEN);
+            text += &format!("    ✗ {} (line {line}): {reason}\n", self.text(*op));
         }
         text
     }

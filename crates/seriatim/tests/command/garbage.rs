@@ -333,3 +333,28 @@ fn a_header_that_names_a_strange_specification_is_told_of_in_a_line() {
         }
     }
 }
+
+/// Of a value of a megabyte a report for people shows about a screen, whatever was asked.
+#[test]
+fn no_report_for_people_shows_a_megabyte() {
+    let folder = folder("megabyte");
+    let (value, page) = ("v".repeat(1 << 20), text(&folder.join("page.html")));
+    let log = format!(
+        "{}\n{}\n",
+        json!({"process": &value, "op": "write", "arg": &value, "call": 0, "return": 1}),
+        json!({"process": &value, "op": "read", "result": format!("{value}!"), "call": 2, "return": 3}),
+    );
+    let log = file(&folder, "log.jsonl", log);
+    let asked: [&[&str]; 5] =
+        [&[], &["--all"], &["--spill", "always"], &["--order", "process"], &["--level", "all"]];
+    for more in asked {
+        let check = ["check", "--spec", "register", &log];
+        let told = seriatim(&[&check, more].concat()).exits(1);
+        assert!(told.out.len() + told.err.len() < 200_000, "{more:?}: {}", told.out.len());
+        if more != ["--spill", "always"] {
+            seriatim(&[&check, more, &["--html", &page]].concat()).exits(1);
+            let written = std::fs::metadata(&page).expect("a page").len();
+            assert!(written < 3 << 20, "{more:?}: {written} bytes");
+        }
+    }
+}

@@ -72,7 +72,13 @@ impl Row {
         let allowed = self.time.unwrap_or_default() / 20 + Duration::from_millis(200);
         let most = self.memory * 11 / 10 + 30;
         let (peak, code) = (usage.peak >> 20, usage.status.code());
-        let is_small = peak <= most && matches!(code, Some(0..=3));
+        // What is refused at once takes nothing, and shows nothing. Only what a format or a map
+        // cannot express is refused after it has been read.
+        let is_answered = match code {
+            Some(2) => ["convert", "map"].contains(&arguments[0]),
+            code => matches!(code, Some(0..=3)),
+        };
+        let is_small = peak <= most && is_answered;
         // On a busy machine nobody can say how long something takes: only the long table asserts
         // it.
         let is_quick = over.is_none_or(|over| over <= allowed) || !is_long();
@@ -218,12 +224,17 @@ fn put_with_revision(n: u64) -> String {
     )
 }
 
-/// Two events of a line with two ends, which nothing but the frontier follows.
+/// Two events of a line with two ends, which nothing but the frontier follows. It stays short: a
+/// step of the frontier takes as long as the object is large.
 fn line_events(n: u64) -> String {
-    let (process, op) = (n % 3, if n.is_multiple_of(2) { "push_back" } else { "push_front" });
+    let process = n % 3;
+    let (call, result) = match n.is_multiple_of(2) {
+        true => (format!("\"op\":\"push_front\",\"arg\":{n}"), "true".to_owned()),
+        false => ("\"op\":\"pop_back\"".to_owned(), (n - 1).to_string()),
+    };
     format!(
-        "{{\"type\":\"call\",\"process\":{process},\"op\":\"{op}\",\"arg\":{n}}}\n\
-         {{\"type\":\"return\",\"process\":{process},\"result\":true}}\n"
+        "{{\"type\":\"call\",\"process\":{process},{call}}}\n\
+         {{\"type\":\"return\",\"process\":{process},\"result\":{result}}}\n"
     )
 }
 
@@ -250,7 +261,7 @@ fn questions_of_checks(folder: &Path) -> Vec<Question> {
     let hard = file(folder, "hard.jsonl", made.out);
     let made = seriatim(&["gen", "map", "-n", "100000", "--keys", "20000"]).exits(0);
     let keys = file(folder, "parts.jsonl", made.out);
-    let model = seriatim(&["specs", "fenced-log"]).exits(0).out;
+    let model = "spec cell {\n  var v: int = 0\n  method write(next: int) { v = next }\n}\n";
     let model = file(folder, "model.seri", model);
     let path = |name: &str| text(&folder.join(name));
     let decided = path("decided");
@@ -276,10 +287,9 @@ fn questions_of_checks(folder: &Path) -> Vec<Question> {
         asked_of(&["check", "--threads", "1", "-"], of_its_own_process),
         asked_of(&["check", "--spec", "bank", "--threads", "1", "-"], balances),
         asked_of(&["check", "--spec", "etcd", "--threads", "1", "-"], put_with_revision),
-        asked_of(&["check", "--spec", &model, "--threads", "1", "-"], put_with_revision),
+        asked_of(&["check", "--spec", &model, "--threads", "1", "-"], of_its_own_process),
         asked_of(&["check", "--spec", "register", "--level", "all", "-"], of_its_own_process),
         asked_of(&["check", "--spec", "transactions", "--level", "all", "-"], transaction),
-        asked_of(&["check", "--spec", "transactions", "--threads", "1", "-"], transaction),
     ]
 }
 

@@ -2,6 +2,7 @@
 
 use super::{Found, capital};
 use seriatim::report::markup::escaped;
+use seriatim::report::{NAME, SCREEN, middle};
 use seriatim::spec::Attempt;
 use seriatim::{OpId, Verdict};
 use std::fmt::Write;
@@ -57,7 +58,12 @@ fn processes(found: &Found, operations: &[OpId]) -> String {
     let mut text = "<table><tr><th>process</th><th>operations, in its order</th></tr>\n".to_owned();
     for (name, ops) in found.by_process(operations) {
         let ops: Vec<String> = ops.into_iter().map(|op| operation(found, op)).collect();
-        let _ = writeln!(text, "<tr><td>{}</td><td>{}</td></tr>", escaped(&name), ops.join(" · "));
+        let _ = writeln!(
+            text,
+            "<tr><td>{}</td><td>{}</td></tr>",
+            escaped(&middle(&name, NAME)),
+            ops.join(" · ")
+        );
     }
     text + "</table>\n"
 }
@@ -71,7 +77,8 @@ fn order(found: &Found, operations: &[OpId]) -> String {
     let mut text = "<ol>\n".to_owned();
     for &op in operations.iter().take(STEPS) {
         let process = found.history.process_name(found.history.process(op)).to_string();
-        let _ = writeln!(text, "<li>{} · process {}</li>", operation(found, op), escaped(&process));
+        let process = escaped(&middle(&process, NAME));
+        let _ = writeln!(text, "<li>{} · process {process}</li>", operation(found, op));
     }
     text += "</ol>\n";
     if operations.len() > STEPS {
@@ -90,7 +97,7 @@ fn farthest(found: &Found, attempt: &Attempt) -> String {
             text,
             "<li>✗ {} (line {line}): {}</li>",
             operation(found, *op),
-            escaped(reason)
+            escaped(&middle(reason, SCREEN))
         );
     }
     text + "</ul>\n"
