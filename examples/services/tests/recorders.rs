@@ -29,7 +29,8 @@ fn records(tool: &str, arguments: &[&str], file: &str) {
     assert_eq!((history.len(), history.spec()), (1200, Some("redis")));
     let (word, report) = verdict(&history, "redis");
     assert_eq!(word, "linearizable", "{report}");
-    let place = log.find("\"result\":").or_else(|| log.find("\"result\": ")).expect("a read");
+    let read = log.find("\"get\"").expect("a read");
+    let place = read + log[read..].find("\"result\":").expect("what it saw");
     let end = log[place..].find(['}', ',']).expect("its end") + place;
     let lie = format!("{}\"result\":\"never written\"{}", &log[..place], &log[end..]);
     assert_eq!(verdict(&read_str(&lie).expect("a log"), "redis").0, "violation");
