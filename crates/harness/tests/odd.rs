@@ -6,9 +6,10 @@
 #![allow(missing_docs)]
 #![cfg(not(any(feature = "shuttle", feature = "loom")))]
 
+mod subjects;
+
 use seriatim_harness::{
-    Borrows, Caller, Failed, IntoReply, ModelCall, Passed, Reply, Test, distinct, ends, maybe,
-    test, tracked,
+    Borrows, Caller, IntoReply, ModelCall, Reply, Test, distinct, ends, maybe, test, tracked,
 };
 use seriatim_history::Value;
 use std::cell::{Cell, RefCell};
@@ -20,9 +21,8 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, OnceLock, RwLock};
 use std::thread::JoinHandle;
 use std::time::Duration;
+use subjects::{Ran, Subject, each_fails, none_fails};
 
-type Ran = Result<Passed, Box<Failed>>;
-type Subject = (&'static str, fn() -> Ran);
 type Entries = Vec<(u32, u32)>;
 /// A write or a read, and where the answer goes.
 type Order = (Option<u32>, Sender<u32>);
@@ -418,19 +418,10 @@ const TRIES: usize = 50;
 
 #[test]
 fn no_right_object_of_an_odd_kind_fails() {
-    let ran = RIGHT.iter().map(|(name, run)| (name, run()));
-    let failed: Vec<String> = ran
-        .filter_map(|(name, ran)| ran.err().map(|failed| format!("{name}: {}", failed.report)))
-        .collect();
-    assert!(failed.is_empty(), "{}", failed.join("\n"));
+    none_fails(RIGHT);
 }
 
 #[test]
 fn every_broken_object_of_an_odd_kind_fails() {
-    let tried =
-        |run: &fn() -> Ran| (1..TRIES).map(|_| run()).find(Result::is_err).unwrap_or_else(run);
-    let ran = BROKEN.iter().map(|(name, run)| (name, tried(run)));
-    let passed: Vec<String> =
-        ran.filter_map(|(name, ran)| ran.ok().map(|passed| format!("{name}: {passed}"))).collect();
-    assert!(passed.is_empty(), "{}", passed.join("\n"));
+    each_fails(BROKEN, TRIES);
 }

@@ -4,8 +4,10 @@
 #![allow(missing_docs)]
 #![cfg(not(any(feature = "shuttle", feature = "loom")))]
 
+mod subjects;
+
 use seriatim_harness::{
-    Caller, Failed, IntoReply, ModelCall, Passed, Reply, Test, distinct, test, test_async, tracked,
+    Caller, IntoReply, ModelCall, Reply, Test, distinct, test, test_async, tracked,
 };
 use seriatim_spec::{Next, Spec};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -13,9 +15,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::SeqCst};
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::Duration;
+use subjects::{Ran, Subject, each_fails, none_fails};
 
-type Ran = Result<Passed, Box<Failed>>;
-type Subject = (&'static str, fn() -> Ran);
 /// The parts of a bag.
 type Parts = [Mutex<Vec<u32>>; 2];
 
@@ -528,19 +529,10 @@ const BROKEN: &[Subject] = &[
 
 #[test]
 fn no_right_object_of_a_stranger_fails() {
-    let ran = RIGHT.iter().map(|(name, run)| (name, run()));
-    let failed: Vec<String> = ran
-        .filter_map(|(name, ran)| ran.err().map(|failed| format!("{name}: {}", failed.report)))
-        .collect();
-    assert!(failed.is_empty(), "{}", failed.join("\n"));
+    none_fails(RIGHT);
 }
 
 #[test]
 fn every_broken_object_of_a_stranger_fails() {
-    let tried =
-        |run: &fn() -> Ran| (1..TRIES).map(|_| run()).find(Result::is_err).unwrap_or_else(run);
-    let ran = BROKEN.iter().map(|(name, run)| (name, tried(run)));
-    let passed: Vec<String> =
-        ran.filter_map(|(name, ran)| ran.ok().map(|passed| format!("{name}: {passed}"))).collect();
-    assert!(passed.is_empty(), "{}", passed.join("\n"));
+    each_fails(BROKEN, TRIES);
 }

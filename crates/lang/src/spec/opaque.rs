@@ -21,31 +21,19 @@ use std::collections::HashSet;
 
 /// Whether the version of a specification is only compared and copied.
 pub fn is_opaque(spec: &SpecInfo, version: VarId) -> bool {
-    if spec.functions.iter().any(|function| mentions_state(spec, function)) {
-        return false;
-    }
-    let mut flow = Flow { spec, version, copied: HashSet::new(), calculated: HashSet::new() };
-    flow.copied.insert(Place::Var(version));
-    flow.spread();
-    flow.copied.is_disjoint(&flow.calculated)
-        && spec
-            .methods
-            .iter()
-            .all(|method| flow.is_unseen_before(&method.body) && flow.never_meet(method))
+    let is_opaque = |flow: &Flow<'_>, method: &FunctionInfo| {
+        flow.is_unseen_before(&method.body) && flow.never_meet(method)
+    };
+    Flow::of(spec, version)
+        .is_some_and(|flow| spec.methods.iter().all(|method| is_opaque(&flow, method)))
 }
 
 /// Whether the version of a specification is only compared, copied and counted up: as
 /// [`is_opaque`], but methods that change nothing may look at it. Then all versions above every
 /// number that is named anywhere are alike to those that do.
 pub fn is_compared(spec: &SpecInfo, version: VarId) -> bool {
-    if spec.functions.iter().any(|function| mentions_state(spec, function)) {
-        return false;
-    }
-    let mut flow = Flow { spec, version, copied: HashSet::new(), calculated: HashSet::new() };
-    flow.copied.insert(Place::Var(version));
-    flow.spread();
-    flow.copied.is_disjoint(&flow.calculated)
-        && spec.methods.iter().all(|method| flow.never_meet(method))
+    Flow::of(spec, version)
+        .is_some_and(|flow| spec.methods.iter().all(|method| flow.never_meet(method)))
 }
 
 /// All numbers that the text of a specification names.
@@ -78,7 +66,19 @@ struct Flow<'s> {
     calculated: HashSet<Place>,
 }
 
-impl Flow<'_> {
+impl<'s> Flow<'s> {
+    /// Where the version of a specification goes; `None` if it is calculated with, or if functions
+    /// might look at it.
+    fn of(spec: &'s SpecInfo, version: VarId) -> Option<Self> {
+        if spec.functions.iter().any(|function| mentions_state(spec, function)) {
+            return None;
+        }
+        let mut flow = Flow { spec, version, copied: HashSet::new(), calculated: HashSet::new() };
+        flow.copied.insert(Place::Var(version));
+        flow.spread();
+        flow.copied.is_disjoint(&flow.calculated).then_some(flow)
+    }
+
     /// Follows assignments until nothing new comes to light.
     fn spread(&mut self) {
         loop {
