@@ -3,7 +3,6 @@
 
 use super::run::{file, folder, seriatim, text};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 fn source(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/import").join(name)
@@ -11,9 +10,7 @@ fn source(name: &str) -> PathBuf {
 
 /// The exit code of `verify`, and what it says first, for an object in which some text was replaced.
 fn verified(name: &str, options: &[&str], change: Option<(&str, &str)>) -> (i32, String) {
-    // Tests run side by side: each call has a folder to itself.
-    static CALLS: AtomicUsize = AtomicUsize::new(0);
-    let folder = folder(&format!("import-{}", CALLS.fetch_add(1, Ordering::Relaxed)));
+    let folder = folder("import");
     let mut rust = std::fs::read_to_string(source(name)).expect("an example");
     if let Some((from, to)) = change {
         assert!(rust.contains(from), "{name} has no {from}");

@@ -3,6 +3,7 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// What became of a run.
 #[derive(Debug)]
@@ -77,8 +78,11 @@ pub fn sabotaged(mut command: Command, way: Option<&str>) -> Ran {
 
 /// An empty folder of a test's own, also if the tests are run twice at the same time.
 pub fn folder(name: &str) -> PathBuf {
+    // Tests run side by side: none takes another's folder away, whatever they call it.
+    static MADE: AtomicUsize = AtomicUsize::new(0);
     let run = format!("run-{}", std::process::id());
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(run).join(name);
+    let own = format!("{name}-{}", MADE.fetch_add(1, Ordering::Relaxed));
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(run).join(own);
     if folder.exists() {
         std::fs::remove_dir_all(&folder).expect("an old folder can be removed");
     }
