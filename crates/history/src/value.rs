@@ -6,6 +6,7 @@
 //! compare ids and never look at a string.
 
 use crate::number;
+use crate::outside::is_harmful;
 use hashbrown::HashTable;
 use std::fmt::{self, Write as _};
 use std::hash::{BuildHasher, Hash};
@@ -158,7 +159,7 @@ pub(crate) fn write_harmless(
         '\t' => f.write_str("\\t"),
         _ if special.contains(character) => write!(f, "\\{character}"),
         '\'' | '"' | '\\' => f.write_char(character),
-        _ if character.escape_debug().len() > 1 => {
+        _ if is_harmful(character) => {
             let mut units = [0; 2];
             let units = character.encode_utf16(&mut units);
             units.iter().try_for_each(|unit| write!(f, "\\u{unit:04x}"))
