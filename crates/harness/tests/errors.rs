@@ -109,10 +109,12 @@ fn waiting(add: fn(&AtomicU32) -> u32) -> Ran {
 
 #[test]
 fn a_system_call_that_ended_early_because_of_us_is_no_failure() {
-    let ran = waiting(|count| count.fetch_add(1, SeqCst));
-    let passed = ran.unwrap_or_else(|failed| panic!("{failed}"));
-    // Else this test shows nothing.
-    assert!(passed.disturbed > 0 || !cfg!(target_os = "linux"), "{passed}");
+    // A run of calls that sleep is short: a busy machine may interrupt none of them, and that shows nothing.
+    let mut disturbed = (0..20).map(|_| {
+        let ran = waiting(|count| count.fetch_add(1, SeqCst));
+        ran.unwrap_or_else(|failed| panic!("{failed}")).disturbed
+    });
+    assert!(disturbed.any(|count| count > 0) || !cfg!(target_os = "linux"), "never interrupted");
 }
 
 #[test]
