@@ -70,7 +70,7 @@ pub fn raise(program: &Program, options: &mut Options) -> bool {
 /// Whether there can be any number of threads: there is no client, or it has a role for all that
 /// remain and the file does not say itself with how many threads that client is meant (Peterson's
 /// lock is for two).
-fn takes_more_threads(program: &Program, options: &Options) -> bool {
+pub(crate) fn takes_more_threads(program: &Program, options: &Options) -> bool {
     let Some(name) = &options.client else { return true };
     let is_this = |client: &Option<String>| client.as_ref() == Some(name);
     if expectations(program).iter().any(|expected| is_this(&expected.options.client)) {

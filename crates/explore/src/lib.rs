@@ -29,6 +29,7 @@ mod sabotage;
 mod saved;
 mod search;
 mod second_opinion;
+mod situation;
 mod store;
 mod subject;
 mod trace;
@@ -45,6 +46,7 @@ pub use outcome::*;
 pub use replay::{Replay, replay};
 pub use saved::{BadRun, Saved};
 pub use second_opinion::Reviewed;
+pub use situation::{Situation, follow};
 pub use trace::{event, headline};
 
 use refinement::{points, refinement};

@@ -330,7 +330,7 @@ fn all_keys(search: &Search<'_>) -> FxHashSet<Vec<u32>> {
 }
 
 /// A number of 128 bits for a position: two hashes that have nothing to do with each other.
-fn print(position: &Position) -> (u64, u64) {
+pub(crate) fn print(position: &Position) -> (u64, u64) {
     let hashed = |salt: u64| {
         let mut hasher = DefaultHasher::new();
         (salt, position).hash(&mut hasher);

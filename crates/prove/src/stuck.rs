@@ -31,6 +31,7 @@ pub fn stuck(
         content: abstraction.text(model),
         known: words.known(&view),
         run: words.run(fixpoint, &block),
+        situation: None,
         others: Vec::new(),
     };
     Stuck {
@@ -124,12 +125,19 @@ impl Words<'_> {
                 known.push(format!("since its call: {}", since_the_call(self.model.kind, view)));
             }
         }
+        if is_coloured(view) {
+            known.push("data have one of two colours each, and only these are known".to_owned());
+        }
         if let Some(window) = &view.window {
             let owner = if window.mine { "this thread's" } else { "another thread's" };
-            let (base, seen) = (value(window.base), window.seen);
-            known.push(format!(
-                "the installed record is {owner}; content before: {base}; control since: {seen:#b}"
-            ));
+            let base = value(window.base);
+            let seen = (0..u32::BITS).filter(|bit| window.seen >> bit & 1 == 1);
+            let seen = seen.map(|held| held.to_string()).collect::<Vec<_>>().join(" and ");
+            known
+                .push(format!("the installed record is {owner}; before it the content was {base}"));
+            if !seen.is_empty() {
+                known.push(format!("since it was installed, the control variable was {seen}"));
+            }
         }
         known
     }
@@ -216,6 +224,14 @@ impl Words<'_> {
         }
         if parts.is_empty() { "node".to_owned() } else { parts.join(" ") }
     }
+}
+
+/// Whether a colour is told instead of a value.
+fn is_coloured(view: &View) -> bool {
+    let registers = view.busy.iter().flat_map(|busy| busy.regs.iter().chain(&busy.args));
+    let fields = view.records.iter().flat_map(|record| &record.fields);
+    let mut held = registers.chain(fields).chain(&view.globals).chain(&view.slots);
+    held.any(|held| matches!(held, Val::Colour(_)))
 }
 
 fn since_the_call(kind: Kind, view: &View) -> String {

@@ -215,6 +215,8 @@ pub struct StuckProof {
     /// How the observed thread came there, with what it knows of memory after each step, and the
     /// step that cannot be justified. The other thread stands for all others.
     pub run: Run,
+    /// Whether threads come to that place, as far as runs were followed there.
+    pub situation: Option<String>,
     /// The other abstract states that were tried, and why each of them failed.
     pub others: Vec<String>,
 }

@@ -18,7 +18,7 @@
 //! the proof, which uses as many as there are: for as long as the round took, or for three times as
 //! long if there is only one. A hunt that is there only to contradict a proof
 //! takes a brief second opinion; one whose *holds* is told takes a full one, if need be by
-//! exploring once more. If the proof gets stuck, all pairs of methods are
+//! exploring once more. If the proof gets stuck, runs follow its trail ([`crate::situation`]), all pairs of methods are
 //! decided on lists of any length, where that applies, and explorations raise the bounds for the
 //! rest of the time.
 //!
@@ -31,6 +31,7 @@
 use crate::compositions::{self, Pairs};
 use crate::options::{Engine, Error, Options};
 use crate::proof::{Attempt, attempt};
+use crate::situation::{Lesson, followed};
 use crate::verified::Verified;
 use seriatim_explore::{
     self as explore, Growth, Outcome, Reason, SecondOpinion, Statistics, Verdict, can_wait, raise,
@@ -126,6 +127,10 @@ fn all_engines(program: &Program, options: &Options<'_>) -> Result<Verified, Err
         return Ok(attempt.beside(program, hunt));
     }
     let hunt = reviewed(program, options, hunt)?;
+    let attempt = match followed(program, options, attempt)? {
+        Lesson::Wrong(outcome) => return Ok(Verified::explored(*outcome)),
+        Lesson::Open(attempt) => attempt,
+    };
     // Pairs that were not decided in time say nothing, neither that they are correct nor that one
     // is wrong.
     let pairs = cancel.during(|| compositions::pairs(program)).unwrap_or(Pairs::Right(None));
@@ -150,10 +155,13 @@ fn proved(program: &Program, options: &Options<'_>) -> Result<Verified, Error> {
         Attempt::Proved { .. } => hunt,
         Attempt::Open { .. } => reviewed(program, options, hunt)?,
     };
-    match settles(&hunt) {
-        true => Ok(Verified::explored(hunt)),
-        false => Ok(attempt.beside(program, hunt)),
+    if settles(&hunt) {
+        return Ok(Verified::explored(hunt));
     }
+    Ok(match followed(program, options, attempt)? {
+        Lesson::Wrong(outcome) => Verified::explored(*outcome),
+        Lesson::Open(attempt) => attempt.beside(program, hunt),
+    })
 }
 
 /// A hunt whose *holds* is told: with the second opinion that was asked for.

@@ -35,6 +35,7 @@ mod options;
 mod proof;
 mod recorded;
 mod seri;
+mod situation;
 mod verified;
 
 pub use choose::verify;

@@ -1,9 +1,10 @@
 //! Who is asked, and what follows from the answers.
 
 use seriatim_algorithms::algorithm;
-use seriatim_explore::starting_bounds;
+use seriatim_explore::{Situation, follow, starting_bounds};
 use seriatim_lang::{Program, check_with};
 use seriatim_lists::{Equality, Outcome, Violation, parse_composition};
+use seriatim_prove::prove;
 use seriatim_spec::answer::{Evidence, Property, Standing};
 use seriatim_verify::{Engine, Error, Lists, Options, Recorded, Verified, verify};
 use std::collections::BTreeMap;
@@ -185,4 +186,53 @@ expect explore(threads: 2, capacity: 2) holds
         let program = seriatim_lang::check(&weak).expect("a program");
         assert!(seriatim_certify::certify(&program, &certificate).is_err(), "{to}");
     }
+}
+
+/// The trail on which a proof gets stuck, followed by runs within the bounds of the file.
+fn followed(name: &str) -> Situation {
+    let program = program(name);
+    let seriatim_prove::Outcome::Unknown(stuck) = prove(&program, &Default::default()) else {
+        panic!("the proof of {name} gets stuck");
+    };
+    let bounds = Options::of(&program).bounds;
+    let found = follow(&program, &bounds, &stuck.told.run).expect("it can be asked");
+    found.expect("there is something to follow")
+}
+
+#[test]
+fn the_trail_of_a_stuck_proof_leads_to_a_wrong_run_or_says_whether_threads_come_there() {
+    for broken in ["cas_counter_lost_update", "dglm_no_next_check", "lazy_list_no_validation"] {
+        let Situation::Wrong(outcome) = followed(&format!("broken/{broken}")) else {
+            panic!("{broken} goes wrong on the way");
+        };
+        assert_eq!(outcome.answer().violated(), Some(Property::Linearizable), "{broken}");
+    }
+    // An enqueue that has linked its node is still under way: real, and right.
+    assert!(matches!(followed("michael_scott_empty_by_tail"), Situation::Met { .. }));
+    // Its client never asks for a lock that it has, which the proof does not know.
+    let Situation::NotMet { whole: true, .. } = followed("ticket_lock") else {
+        panic!("nobody locks twice");
+    };
+    // Whoever was unlinked was marked before, and is not validated.
+    let Situation::NotMet { followed, .. } = followed("lazy_list_unlink_first") else {
+        panic!("no key is added behind a node that is gone");
+    };
+    assert!(followed > 5, "runs follow the walk and the locks");
+}
+
+#[test]
+fn a_stuck_proof_says_whether_threads_come_to_its_place() {
+    let verified = asked(&program("ticket_lock"), Engine::Prove);
+    let situation = verified.stuck.and_then(|stuck| stuck.situation).expect("it was followed");
+    assert!(situation.contains("this thread with a call of acquire"), "{situation}");
+
+    // The hunt sees one thread and finds nothing; the trail is followed by two.
+    let source = "object o : counter\nvar n: int = 0\n\
+        method increment() -> int { let seen = n\nn = seen + 1\nreturn seen }";
+    let program = check_with(source, &BTreeMap::new()).expect("right");
+    let mut options = Options { engine: Engine::Prove, ..Options::of(&program) };
+    options.bounds.threads = 1;
+    let verified = verify(&program, &options).expect("it can be asked");
+    assert_eq!(verified.answer.violated(), Some(Property::Linearizable));
+    assert_eq!(verified.run().map(|run| run.threads), Some(2));
 }

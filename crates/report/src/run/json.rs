@@ -53,6 +53,8 @@ struct StuckDocument<'r> {
     content: &'r str,
     known: &'r [String],
     run: RunDocument<'r>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    situation: Option<&'r str>,
     others: &'r [String],
 }
 
@@ -64,6 +66,7 @@ impl<'r> StuckDocument<'r> {
             content: &stuck.content,
             known: &stuck.known,
             run: RunDocument::of(&stuck.run),
+            situation: stuck.situation.as_deref(),
             others: &stuck.others,
         }
     }

@@ -20,6 +20,9 @@ pub(super) fn words(stuck: &StuckProof) -> String {
     }
     let _ = writeln!(out, "  with the abstract state: {}", stuck.content);
     let _ = writeln!(out, "  what would have to be true: {}", stuck.needs);
+    if let Some(situation) = &stuck.situation {
+        let _ = writeln!(out, "  {situation}");
+    }
     for other in &stuck.others {
         let _ = writeln!(out, "  with another abstract state: {other}");
     }

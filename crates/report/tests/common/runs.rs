@@ -323,6 +323,7 @@ pub fn stuck() -> Subject {
         content: "the values of the nodes from `top`".to_owned(),
         known: vec!["this thread runs pop(), in line 18".to_owned()],
         run,
+        situation: Some("nobody was seen to come here (17 states)".to_owned()),
         others: vec![],
     };
     Subject { answer, judged: None, stuck: Some(proof), ..stack() }
@@ -394,6 +395,7 @@ pub fn hostile() -> Subject {
             content: evil.to_owned(),
             known: vec![evil.to_owned()],
             run: Run::default(),
+            situation: Some(evil.to_owned()),
             others: vec![evil.to_owned()],
         }),
     }
