@@ -93,6 +93,12 @@ impl Canonical {
         self.threads
     }
 
+    /// The nodes that the last state still needed: everything else that lies in its heap is gone in
+    /// its representative.
+    pub fn needed(&self) -> impl Iterator<Item = usize> + '_ {
+        self.naming.nodes.iter().flatten().map(|node| *node as usize)
+    }
+
     /// Computes the representative of a state; `mentioned` are the values that occur in its
     /// configurations.
     pub fn run(

@@ -66,6 +66,8 @@ mod whole;
 
 use crate::options::{Guarantee, Mode, Options, Reductions};
 use crate::outcome::{Counterexample, Outcome, Reason, Statistics, Verdict};
+use crate::path::path_to;
+use crate::replay::evidenced;
 use crate::sabotage::{Sabotage, is_broken};
 use crate::search::{Ending, Search};
 use crate::subject::Subject;
@@ -101,7 +103,8 @@ pub fn decide(
             Err(reason) => Verdict::Unknown(reason),
         },
         Ending::Violation(at, kind) => {
-            Verdict::Violation(Box::new(trace::counterexample(&search, start, at, kind)))
+            let found = trace::counterexample(&search, start, &path_to(&search, at), kind);
+            evidenced(program, &options, found)
         }
         Ending::Unknown(reason) => Verdict::Unknown(reason),
         Ending::Unfounded(_) => Verdict::Unknown(Reason::Unsupported(

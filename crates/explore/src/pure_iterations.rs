@@ -61,7 +61,7 @@ use rustc_hash::FxHashMap;
 use seriatim_lang::choices::Choices;
 use seriatim_lang::liveness::Liveness;
 use seriatim_lang::locality::{local_accesses, private_registers};
-use seriatim_lang::machine::{FREED, Machine, Seen, State};
+use seriatim_lang::machine::{FREED, Machine, Seen, State, VACANT};
 use seriatim_lang::steps::*;
 use seriatim_lang::types::{Kind, Scalar};
 use std::ops::Range;
@@ -178,8 +178,7 @@ impl PureIterations {
     /// Which nodes of a state are retired.
     pub fn retired(&self, subject: &Subject, state: &State) -> Retired {
         let machine = &subject.machine;
-        let count = state.heap.len() / machine.node_stride();
-        let nodes = if count >= 64 { u64::MAX } else { (1 << count) - 1 };
+        let nodes = nodes(machine, state);
         let mut fresh = 0;
         for thread in 0..machine.thread_count() {
             let base = machine.register_base(thread);
@@ -437,6 +436,12 @@ fn fails_now(machine: &Machine, state: &State, thread: usize) -> bool {
 
 fn is_reference(kind: Kind) -> bool {
     matches!(kind.scalar, Scalar::Ref(_))
+}
+
+/// Every node of a state: empty cells are none, for a new node may take their place.
+fn nodes(machine: &Machine, state: &State) -> u64 {
+    let cells = state.heap.chunks(machine.node_stride()).take(64).enumerate();
+    cells.fold(0, |all, (node, cells)| all | u64::from(cells[0] != VACANT) << node)
 }
 
 /// The nodes that a shared slot reaches, those from the 65th on left out.

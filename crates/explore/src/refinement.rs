@@ -9,7 +9,7 @@
 //! the implementation fails iff some return empties the set. With linearization points, an
 //! operation takes effect where its point says, and nowhere else.
 //!
-//! *Holds* needs a second opinion (`second_opinion`). A reduction whose premise turns out to be
+//! *Holds* needs a second opinion (`second_opinion`), a violation is replayed (`replay`). A reduction whose premise turns out to be
 //! false is switched off, and the search begins anew.
 //!
 //! *It would be unsound to* keep a reduction without its premise, to say *holds* of a search that
@@ -18,6 +18,8 @@
 use crate::bounds::bounds;
 use crate::options::{MOST_KEYS, MOST_THREADS, MOST_VALUES, Mode, Options, Reductions};
 use crate::outcome::{Blame, Outcome, Reason, Statistics, Verdict, ViolationKind};
+use crate::path::path_to;
+use crate::replay::evidenced;
 use crate::search::{Ending, Search};
 use crate::second_opinion::second_opinion;
 use crate::subject::Subject;
@@ -55,9 +57,9 @@ pub(crate) fn refinement(
             return refinement(program, &Options { reductions, ..options.clone() }, progress);
         }
         Ending::Violation(at, kind) => {
-            let found =
-                trace::counterexample(&search, Start { initial: &initial, set: start }, at, kind);
-            Verdict::Violation(Box::new(found))
+            let start = Start { initial: &initial, set: start };
+            let found = trace::counterexample(&search, start, &path_to(&search, at), kind);
+            evidenced(program, options, found)
         }
     };
     let mut statistics = search.statistics;

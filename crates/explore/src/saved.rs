@@ -19,7 +19,8 @@
 //! ```
 //!
 //! `move` and `wait` name the thread and its choices; `wait` is a call after which the thread
-//! waits. `progress lock-free` says that the run contradicts this guarantee of progress, and
+//! waits. `without dead-fields` names reductions that were off and that decide which nodes are
+//! alive (`dead-registers`, `dead-fields`, `heap-symmetry`). `progress lock-free` says that the run contradicts this guarantee of progress, and
 //! `circle 4` that its last four moves can be repeated for ever.
 
 use crate::options::{Guarantee, MemoryModel, Mode, Options, Reductions, Synchronise};
@@ -149,6 +150,11 @@ impl Saved {
             let _ = write!(out, " {name}");
         });
         out.push('\n');
+        let kept = forgetting(reductions).filter(|(_, on)| !on).map(|(name, _)| name);
+        let kept: Vec<&str> = kept.collect();
+        if !kept.is_empty() {
+            let _ = writeln!(out, "without {}", kept.join(" "));
+        }
         for Move { thread, choices, waits } in &self.moves {
             let _ = write!(out, "{} {thread}", if *waits { "wait" } else { "move" });
             choices.iter().for_each(|choice| {
@@ -238,19 +244,39 @@ impl Saved {
                     }
                 }
             }
+            ["without", rest @ ..] => {
+                for word in rest {
+                    match *word {
+                        "dead-registers" => options.reductions.dead_registers = false,
+                        "dead-fields" => options.reductions.dead_fields = false,
+                        "heap-symmetry" => options.reductions.heap_symmetry = false,
+                        _ => return Err("`dead-registers`, `dead-fields` or `heap-symmetry`"),
+                    }
+                }
+            }
             [kind @ ("move" | "wait"), thread, choices @ ..] => {
                 let thread = number(thread)? as usize;
                 let choices = choices.iter().map(|c| number(c)).collect::<Result<_, _>>()?;
                 self.moves.push(Move { thread, choices, waits: *kind == "wait" });
             }
             _ => {
-                return Err(
-                    "an object, a bound, a constant, `progress`, `circle`, `joined`, `move` or `wait`",
-                );
+                return Err("an object, a bound, a constant, `progress`, `circle`, `joined`, \
+                            `without`, `move` or `wait`");
             }
         }
         Ok(())
     }
+}
+
+/// The reductions that decide which nodes are alive, and so which moves the bound on them allows.
+fn forgetting(reductions: &Reductions) -> impl Iterator<Item = (&'static str, bool)> {
+    let Reductions { dead_registers, dead_fields, heap_symmetry, .. } = *reductions;
+    let all = [
+        ("dead-registers", dead_registers),
+        ("dead-fields", dead_fields),
+        ("heap-symmetry", heap_symmetry),
+    ];
+    all.into_iter()
 }
 
 /// A number that the explorer takes for a bound; otherwise what it would take.

@@ -9,10 +9,10 @@ use crate::configurations::SetId;
 use crate::deadlock::{Commitment, Known};
 use crate::options::{Guarantee, Reductions};
 use crate::outcome::*;
-use crate::path::{Milestone, path_to};
+use crate::path::Milestone;
 use crate::search::Search;
-use crate::store::StateRef;
-use crate::worker::{Taken, Transition, Worker};
+use crate::second_opinion::plain::keep_only;
+use crate::worker::{Halt, Taken, Transition, Worker};
 use seriatim_history::Value;
 use seriatim_lang::choices::Choices;
 use seriatim_lang::machine::{Executed, FREED, Machine, Seen, State, Stop};
@@ -90,22 +90,31 @@ impl Rebuilt {
     }
 }
 
-/// A state as the search goes on from it. Where nodes keep their numbers, a new node takes the
-/// place of one that nothing reaches, so these must be gone.
-fn settled(search: &Search<'_>, state: State) -> State {
+/// A state as the search goes on from it. There, nodes that nothing needs are gone: they do not
+/// count among those alive, and where nodes keep their numbers, a new node takes their place.
+fn settled(search: &Search<'_>, mut state: State) -> State {
     let common = &search.common;
-    if common.options.reductions.heap_symmetry {
+    let keeps_numbers = !common.options.reductions.heap_symmetry;
+    if !keeps_numbers && common.options.nodes.is_none() {
         return state;
     }
     let plain =
         Reductions { thread_symmetry: false, value_symmetry: false, ..common.options.reductions };
     let mut canonical = Canonical::new(common.subject, &plain);
-    let mut settled = State::default();
     match canonical.run(common.subject, &common.codec, &state, 0) {
-        Ok(()) => common.codec.decode(common.subject, &canonical.key, &mut settled),
-        Err(TooManyNodes) => settled = state,
+        Ok(()) if keeps_numbers => {
+            let mut settled = State::default();
+            common.codec.decode(common.subject, &canonical.key, &mut settled);
+            settled
+        }
+        Ok(()) => {
+            let mut needed = vec![false; state.heap.len() / common.subject.machine.node_stride()];
+            canonical.needed().for_each(|node| needed[node] = true);
+            keep_only(&common.subject.machine, &mut state, &needed);
+            state
+        }
+        Err(TooManyNodes) => state,
     }
-    settled
 }
 
 /// Where every run begins.
@@ -117,35 +126,34 @@ pub struct Start<'s> {
     pub set: SetId,
 }
 
-/// The run that leads to a state and fails there.
+/// The run that leads along a path to a state and fails there; none if the path is no run.
 pub fn counterexample(
     search: &Search<'_>,
     start: Start<'_>,
-    at: StateRef,
+    path: &[Milestone],
     kind: ViolationKind,
-) -> Counterexample {
+) -> Option<Counterexample> {
     let mut worker = Worker::new(&search.common);
-    let mut run = follow(search, &mut worker, start, &path_to(search, at));
+    let mut run = follow(search, &mut worker, start, path)?;
     if kind == ViolationKind::Deadlock {
         wait(search, &mut worker, &mut run);
-    } else {
-        fail(search, &mut worker, &mut run, kind);
+    } else if !fail(search, &mut worker, &mut run, kind) {
+        return None;
     }
-    run.finish(search, kind)
+    Some(run.finish(search, kind))
 }
 
-/// Takes the steps that lead from state to state of a path.
+/// Takes the steps that lead from state to state of a path; none if one of them cannot be taken.
 pub fn follow(
     search: &Search<'_>,
     worker: &mut Worker<'_>,
     start: Start<'_>,
     path: &[Milestone],
-) -> Rebuilt {
+) -> Option<Rebuilt> {
     let mut run = Rebuilt::new(search, start.initial, start.set);
-    for milestone in path.iter().skip(1) {
-        advance(search, worker, &mut run, milestone, &|_, _| true);
-    }
-    run
+    let mut steps = path.iter().skip(1);
+    let arrived = steps.all(|next| advance(search, worker, &mut run, next, &|_, _| true));
+    arrived.then_some(run)
 }
 
 /// Which steps may be taken: of whom, and what is seen of them.
@@ -169,7 +177,7 @@ pub fn advance(
             let mut taken = Vec::new();
             if let Ok(seen) = result
                 && is_wanted(thread, &seen)
-                && let Some(set) = worker.replay(
+                && let Ok(set) = worker.replay(
                     Transition { thread, seen: &seen, from: &run.state, to: &mut to },
                     run.set,
                     &mut taken,
@@ -206,8 +214,13 @@ fn wait(search: &Search<'_>, worker: &mut Worker<'_>, run: &mut Rebuilt) {
     }
 }
 
-/// Takes the step that fails.
-fn fail(search: &Search<'_>, worker: &mut Worker<'_>, run: &mut Rebuilt, kind: ViolationKind) {
+/// Takes the step that fails; `false` if there is none.
+fn fail(
+    search: &Search<'_>,
+    worker: &mut Worker<'_>,
+    run: &mut Rebuilt,
+    kind: ViolationKind,
+) -> bool {
     let mut to = State::default();
     for thread in 0..search.common.subject.machine.thread_count() {
         let mut choices = Choices::default();
@@ -216,26 +229,25 @@ fn fail(search: &Search<'_>, worker: &mut Worker<'_>, run: &mut Rebuilt, kind: V
                 search.common.subject.machine.run(&run.state, thread, &mut choices, &mut to);
             let mut taken = Vec::new();
             let failed = match &result {
-                Ok(seen) => worker
-                    .replay(
-                        Transition { thread, seen, from: &run.state, to: &mut to },
-                        run.set,
-                        &mut taken,
-                    )
-                    .is_none(),
+                Ok(seen) => {
+                    let step = Transition { thread, seen, from: &run.state, to: &mut to };
+                    let outcome = worker.replay(step, run.set, &mut taken);
+                    matches!(outcome, Err(Halt::Violation(how)) if how == kind)
+                }
                 Err(Stop::Fault(fault, _)) => kind == ViolationKind::Fault(*fault),
                 Err(_) => false,
             };
             if failed {
                 note(search, &search.common.subject.machine, run, Found { thread, choices });
                 note_all(search, run, taken);
-                return;
+                return true;
             }
             if !choices.advance() {
                 break;
             }
         }
     }
+    false
 }
 
 /// Notes the steps that were taken together with another one.

@@ -419,21 +419,17 @@ impl<'s> Worker<'s> {
         &self.orbit
     }
 
-    /// The set after the events of a step and of those that are taken with it; `None` if they are
-    /// not allowed.
+    /// The set after the events of a step and of those that are taken with it, or how they go
+    /// wrong.
     pub fn replay(
         &mut self,
         step: Transition<'_>,
         set: SetId,
         taken: &mut Vec<Taken>,
-    ) -> Option<SetId> {
+    ) -> Result<SetId, Halt> {
         let retired = self.retired(step.from);
-        let next = self.events(step.from, set, step.thread, step.seen).ok()?;
-        match self.settle(step, next, retired.as_ref(), Some(taken)) {
-            Ok(Some(set)) => Some(set),
-            Ok(None) => Some(next),
-            Err(_) => None,
-        }
+        let next = self.events(step.from, set, step.thread, step.seen)?;
+        Ok(self.settle(step, next, retired.as_ref(), Some(taken))?.unwrap_or(next))
     }
 
     fn name(&mut self, state: &State, set: SetId) -> Result<(), Halt> {

@@ -134,7 +134,7 @@ fn followed(
     start: Start<'_>,
     path: &[Milestone],
 ) -> Result<Rebuilt, Reason> {
-    let run = follow(search, worker, start, path);
+    let run = follow(search, worker, start, path).ok_or(Reason::Internal)?;
     worker.find(&run.state).map_err(|_| Reason::Nodes)?;
     let arrived = path.last().is_some_and(|last| last.key == worker.canonical.key);
     arrived.then_some(run).ok_or(Reason::Internal)

@@ -114,12 +114,46 @@ pub(crate) fn throw_away(machine: &Machine, state: &mut State) {
             visit(slot.kind, *word, &mut todo);
         }
     }
+    vacate(machine, state, &reached);
+}
+
+/// Makes room where other nodes lie than those to be kept; nothing refers to them any more.
+pub(crate) fn keep_only(machine: &Machine, state: &mut State, kept: &[bool]) {
+    let forget = |kind: Kind, word: &mut i32| {
+        if matches!(kind.scalar, Scalar::Ref(_)) && *word != NULL && !kept[*word as usize] {
+            *word = NULL;
+        }
+    };
+    let shared = machine.steps.shared.iter().zip(&mut state.words);
+    shared.for_each(|(slot, word)| forget(slot.kind, word));
+    for thread in 0..machine.thread_count() {
+        let (first, end) = (machine.register_base(thread), machine.thread_base(thread + 1));
+        let pc = machine.pc(state, thread);
+        for (register, word) in state.words[first..end].iter_mut().enumerate() {
+            if let Some(slot) = machine.steps.register(pc, Reg(register as u32)) {
+                forget(slot.kind, word);
+            }
+        }
+    }
+    for (node, cells) in state.heap.chunks_mut(machine.node_stride()).enumerate() {
+        if kept[node] {
+            let layout = &machine.steps.structs[(cells[0] & (FREED - 1)) as usize];
+            let slots = layout.slots.iter().zip(&mut cells[1..]);
+            slots.for_each(|(slot, word)| forget(slot.kind, word));
+        }
+    }
+    vacate(machine, state, kept);
+}
+
+/// Empties the cells of all other nodes.
+fn vacate(machine: &Machine, state: &mut State, kept: &[bool]) {
+    let stride = machine.node_stride();
     for (node, cells) in state.heap.chunks_mut(stride).enumerate() {
-        if !reached[node] {
+        if !kept[node] {
             cells.fill(0);
             cells[0] = VACANT;
         }
     }
-    let used = reached.iter().rposition(|reached| *reached).map_or(0, |last| last + 1);
+    let used = kept.iter().rposition(|kept| *kept).map_or(0, |last| last + 1);
     state.heap.truncate(used * stride);
 }

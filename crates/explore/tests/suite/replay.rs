@@ -3,7 +3,8 @@
 
 use crate::common::{library, program};
 use seriatim_explore::{
-    Event, Options, Replay, Saved, Verdict, ViolationKind, expectations, replay, run,
+    Event, Limits, Mode, Options, Reason, Reductions, Replay, Saved, Verdict, ViolationKind,
+    expectations, replay, run,
 };
 use seriatim_lang::{check, check_with};
 use seriatim_spec::run::Memory;
@@ -37,6 +38,85 @@ fn every_broken_algorithm_fails_again_when_its_run_is_replayed() {
     }
     assert!(count >= 25, "{count} broken algorithms");
 }
+
+/// A run that leaves more nodes behind than may be alive at once: those that nothing needs any more
+/// do not count, neither in the search nor when the run is told and replayed.
+#[test]
+fn runs_that_leave_nodes_behind_are_told_and_replayed_within_a_bound_on_nodes() {
+    let forgetting = |n: u32| Reductions {
+        dead_registers: n & 1 == 0,
+        dead_fields: n & 2 == 0,
+        heap_symmetry: n & 4 == 0,
+        ..Reductions::ALL
+    };
+    let (mut found, mut long) = (0, 0);
+    for path in library("algorithms/broken") {
+        let source = std::fs::read_to_string(&path).expect("a readable file");
+        let program = check(&source).expect("the library is right");
+        let mut all = expectations(&program).into_iter();
+        let Some(first) = all.find(|e| e.options.mode == Mode::Refinement) else { continue };
+        for (nodes, forgets) in [(3, 0), (4, 0), (6, 0), (4, 1), (4, 2), (4, 4)] {
+            let limits = Limits { states: Some(1_500), ..first.options.limits };
+            let reductions = forgetting(forgets);
+            let options = Options { nodes: Some(nodes), capacity: None, ..first.options.clone() };
+            let options = Options { limits, reductions, ..options };
+            let found_here = match run(&program, &options).expect("it can be explored").verdict {
+                Verdict::Violation(found) => found,
+                Verdict::Unknown(Reason::Disagreement(why)) => panic!("{}: {why}", path.display()),
+                _ => continue,
+            };
+            let saved = Saved::of(&program, &options, &BTreeMap::new(), &found_here);
+            let read = Saved::parse(&saved.text()).expect("what was written can be read");
+            let again = read.replay(&program).expect("it can be replayed");
+            let Replay::Fails(again) = again else {
+                panic!("{}, {nodes} nodes: {again:?}", path.display())
+            };
+            assert_eq!(again.history, found_here.history, "{}", path.display());
+            found += 1;
+            let calls = found_here.history.iter();
+            long += usize::from(
+                calls.filter(|e| matches!(e, Event::Call { .. })).count() > nodes as usize,
+            );
+        }
+    }
+    assert!(found >= 100 && long >= 5, "{found} runs, {long} of many calls");
+}
+
+#[test]
+fn a_stack_whose_fifth_node_is_lost_fails_though_only_two_may_be_alive() {
+    let program = program(LONG_WAY);
+    let options = Options { nodes: Some(2), values: 1, ..Options::default() };
+    let Verdict::Violation(found) = run(&program, &options).expect("it runs").verdict else {
+        panic!("the fifth push is lost")
+    };
+    let saved = Saved::of(&program, &options, &BTreeMap::new(), &found);
+    let again = Saved::parse(&saved.text()).expect("readable").replay(&program);
+    assert!(matches!(again, Ok(Replay::Fails(_))), "{again:?}\n{}", saved.text());
+    assert!(found.run().to_string().contains("new Node"), "{}", found.run());
+}
+
+/// A stack that loses its fifth push; with one element at most, five nodes are made in a row.
+const LONG_WAY: &str = "object o : stack
+struct Node { val: value, next: Node? }
+var top: Node? = null
+var count: int 0..5 = 0
+method push(v: value) {
+  let n = new Node { val: v, next: null }
+  atomic {
+    assume top == null
+    count = count + 1
+    if count == 5 { count = 0 } else { top = n }
+  }
+}
+method pop() -> value? {
+  atomic {
+    let t = top
+    if t == null { return empty }
+    top = t.next
+    return t.val
+  }
+}
+";
 
 #[test]
 fn a_run_of_another_program_is_stuck_or_passes() {
