@@ -34,7 +34,7 @@ import (
 
 // ErrNoCommand says that there is no command seriatim to ask.
 var ErrNoCommand = errors.New("the command seriatim was not found: " +
-	"install it with `cargo install seriatim`, or name it in the environment variable SERIATIM")
+	"install it with `cargo install --path crates/seriatim` in a clone of Seriatim, or name it in the environment variable SERIATIM")
 
 // An InputError is what the command says of a history, a specification or an option that it cannot
 // read: what is wrong, where, and what was expected. No verdict was given.

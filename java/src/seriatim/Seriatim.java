@@ -140,7 +140,8 @@ public final class Seriatim {
         try {
             process = new ProcessBuilder(words).start();
         } catch (IOException error) {
-            throw new IllegalStateException("the command seriatim cannot be started: " + error.getMessage(), error);
+            String hint = " (install it with `cargo install --path crates/seriatim` in a clone of Seriatim, or name it in SERIATIM)";
+            throw new IllegalStateException("the command seriatim cannot be started: " + error.getMessage() + hint, error);
         }
         try {
             // All three at once, on threads of their own: a pipe that nobody empties would stop the command, and the
