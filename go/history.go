@@ -85,20 +85,38 @@ func (h History) MarshalText() ([]byte, error) {
 
 func (o Operation) line() ([]byte, error) {
 	type line struct {
-		Process any    `json:"process,omitempty"`
-		Op      string `json:"op"`
-		Object  any    `json:"object,omitempty"`
-		Key     any    `json:"key,omitempty"`
-		Arg     any    `json:"arg,omitempty"`
-		Result  any    `json:"result,omitempty"`
-		Call    int64  `json:"call"`
-		Return  *int64 `json:"return,omitempty"`
-		Failed  bool   `json:"failed,omitempty"`
-		Note    any    `json:"note,omitempty"`
+		Process json.RawMessage `json:"process,omitempty"`
+		Op      json.RawMessage `json:"op"`
+		Object  json.RawMessage `json:"object,omitempty"`
+		Key     json.RawMessage `json:"key,omitempty"`
+		Arg     json.RawMessage `json:"arg,omitempty"`
+		Result  json.RawMessage `json:"result,omitempty"`
+		Call    int64           `json:"call"`
+		Return  *int64          `json:"return,omitempty"`
+		Failed  bool            `json:"failed,omitempty"`
+		Note    json.RawMessage `json:"note,omitempty"`
 	}
-	told := line{o.Process, o.Op, o.Object, o.Key, o.Arg, o.Result, o.Call, &o.Return, o.Failed, o.Note}
+	written := line{Call: o.Call, Return: &o.Return, Failed: o.Failed}
 	if o.Pending {
-		told.Return, told.Result = nil, nil
+		written.Return, o.Result = nil, nil
 	}
-	return json.Marshal(told)
+	for _, field := range []struct {
+		name  string
+		value any
+		place *json.RawMessage
+	}{
+		{"process", o.Process, &written.Process}, {"op", o.Op, &written.Op}, {"object", o.Object, &written.Object},
+		{"key", o.Key, &written.Key}, {"arg", o.Arg, &written.Arg}, {"result", o.Result, &written.Result},
+		{"note", o.Note, &written.Note},
+	} {
+		if field.value == nil {
+			continue
+		}
+		text, err := told(field.value)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", field.name, err)
+		}
+		*field.place = text
+	}
+	return json.Marshal(written)
 }

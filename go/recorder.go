@@ -10,7 +10,8 @@ import (
 //
 // Its clock is one counter that every call and every return increments: the counter is read after the
 // recorder was called and before it returns, so an interval contains its operation whatever the
-// machine's clocks do.
+// machine's clocks do. Arguments and results are told as they are at that moment: a slice may be
+// used again.
 type Recorder struct {
 	clock      atomic.Int64
 	lock       sync.Mutex
@@ -31,7 +32,7 @@ type Recording struct {
 // arguments are a list.
 func (r *Recorder) Call(process any, op string, arguments ...any) *Recording {
 	recording := &Recording{recorder: r}
-	recording.operation = Operation{Process: process, Op: op, Arg: together(arguments), Pending: true}
+	recording.operation = Operation{Process: kept(process), Op: op, Arg: together(arguments), Pending: true}
 	r.lock.Lock()
 	defer r.lock.Unlock()
 	r.operations = append(r.operations, recording)
@@ -41,6 +42,7 @@ func (r *Recorder) Call(process any, op string, arguments ...any) *Recording {
 
 // On says which key of a map the operation is about.
 func (o *Recording) On(key any) *Recording {
+	key = kept(key)
 	o.change(func(operation *Operation) { operation.Key = key })
 	return o
 }
@@ -48,16 +50,17 @@ func (o *Recording) On(key any) *Recording {
 // Return records that the operation returned, with its result if it has one: Return(nil) says that it
 // returned nil, Return() that it returned nothing.
 func (o *Recording) Return(results ...any) {
-	o.end(func(operation *Operation) { operation.Result = together(results) })
+	now := o.recorder.clock.Add(1)
+	result := together(results)
+	o.end(now, func(operation *Operation) { operation.Result = result })
 }
 
 // Fail records that the operation returned and said that it failed.
 func (o *Recording) Fail() {
-	o.end(func(operation *Operation) { operation.Failed = true })
+	o.end(o.recorder.clock.Add(1), func(operation *Operation) { operation.Failed = true })
 }
 
-func (o *Recording) end(how func(*Operation)) {
-	now := o.recorder.clock.Add(1)
+func (o *Recording) end(now int64, how func(*Operation)) {
 	if o.done.Swap(true) {
 		panic("seriatim: an operation returned twice")
 	}
@@ -79,11 +82,11 @@ func together(values []any) any {
 	case len(values) == 0:
 		return nil
 	case len(values) > 1:
-		return values
+		return kept(values)
 	case values[0] == nil:
 		return Null
 	default:
-		return values[0]
+		return kept(values[0])
 	}
 }
 

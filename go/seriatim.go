@@ -34,7 +34,7 @@ import (
 
 // ErrNoCommand says that there is no command seriatim to ask.
 var ErrNoCommand = errors.New("the command seriatim was not found: " +
-	"install it with `cargo install seriatim`, or name it in the environment variable SERIATIM")
+	"install it with `cargo install --path crates/seriatim` in a clone of Seriatim, or name it in the environment variable SERIATIM")
 
 // An InputError is what the command says of a history, a specification or an option that it cannot
 // read: what is wrong, where, and what was expected. No verdict was given.
@@ -67,14 +67,14 @@ func Seri(source string) Option {
 // context that ends kills the command instead, and there is no verdict at all.
 func Time(limit time.Duration) Option {
 	seconds := strconv.FormatFloat(limit.Seconds(), 'f', -1, 64)
-	return argument("--time", seconds+"s")
+	return argument("--time=" + seconds + "s")
 }
 
 // Memory limits the memory of the command, in bytes.
-func Memory(bytes int64) Option { return argument("--memory", strconv.FormatInt(bytes, 10)) }
+func Memory(bytes int64) Option { return argument("--memory=" + strconv.FormatInt(bytes, 10)) }
 
 // Threads is the number of threads that the command may use.
-func Threads(number int) Option { return argument("--threads", strconv.Itoa(number)) }
+func Threads(number int) Option { return argument("--threads=" + strconv.Itoa(number)) }
 
 // ObserveFailures says that a failed operation saw that its condition did not hold (a cas that met
 // another value). Otherwise a failed operation did not happen.
@@ -114,13 +114,6 @@ func Check(ctx context.Context, history Input, options ...Option) (*Report, erro
 	return report, nil
 }
 
-// What a run of the command left.
-type run struct {
-	code   int
-	out    []byte
-	errors string
-}
-
 // run asks the command about a history.
 func (q question) run(ctx context.Context, history given, output ...string) (run, error) {
 	path, err := q.path()
@@ -141,18 +134,13 @@ func (q question) run(ctx context.Context, history given, output ...string) (run
 		arguments = append(arguments, "--spec", file)
 	}
 	arguments = append(append(arguments, output...), "--", history.name())
-	command := exec.CommandContext(ctx, path, arguments...)
-	var out, errs bytes.Buffer
-	command.Stdin, command.Stdout, command.Stderr = bytes.NewReader(history.text), &out, &errs
-	err = command.Run()
+	ran, err := execute(ctx, history.text, path, arguments...)
 	if ctx.Err() != nil {
 		return run{}, fmt.Errorf("seriatim was stopped: %w", ctx.Err())
 	}
-	var exit *exec.ExitError
-	if err != nil && !errors.As(err, &exit) {
+	if err != nil {
 		return run{}, fmt.Errorf("%s: %w", path, err)
 	}
-	ran := run{command.ProcessState.ExitCode(), out.Bytes(), errs.String()}
 	return ran, ran.complaint()
 }
 

@@ -306,11 +306,72 @@ func TestACommandThatMisbehavesYieldsNoVerdict(t *testing.T) {
 }
 
 func TestAContextThatEndsStopsTheCommand(t *testing.T) {
-	ctx, cancel := context.WithTimeout(context.Background(), 50*time.Millisecond)
-	defer cancel()
-	_, err := Check(ctx, overtaken(), pretending(t, "exec sleep 600"))
-	if !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("%v", err)
+	sleeping := filepath.Join(t.TempDir(), "sleeping")
+	// The second one is a script that waits for the real command, which is not killed with it.
+	for _, script := range []string{"echo $$ >" + sleeping + "; exec sleep 600", "sleep 600 & echo $! >" + sleeping + "; wait"} {
+		ctx, cancel := context.WithCancel(context.Background())
+		go func() {
+			for text, _ := os.ReadFile(sleeping); len(text) == 0; text, _ = os.ReadFile(sleeping) {
+				time.Sleep(time.Millisecond)
+			}
+			cancel()
+		}()
+		_, err := Check(ctx, overtaken(), pretending(t, script))
+		if !errors.Is(err, context.Canceled) {
+			t.Errorf("%s: %v", script, err)
+		}
+		_ = exec.Command("sh", "-c", "kill $(cat "+sleeping+")").Run()
+		os.Remove(sleeping)
+	}
+}
+
+type hidden struct{ value int }
+
+type shown struct{ value int }
+
+func (s shown) MarshalJSON() ([]byte, error) { return json.Marshal(s.value) }
+
+// JSON would write the one as the other, and an object that mixes them up would pass.
+func TestValuesThatJSONDoesNotTellApartAreRefused(t *testing.T) {
+	for _, pair := range [][2]any{
+		{"a\xff", "a\xfe"}, {[]string{"\xff"}, []string{"\xfe"}}, {map[string]int{"\xff": 1}, map[string]int{"\xfe": 1}},
+		{hidden{1}, hidden{2}}, {&hidden{1}, &hidden{2}}, {[]any{1, hidden{1}}, []any{1, hidden{2}}},
+		{errors.New("full"), errors.New("closed")}, {struct{ hidden }{hidden{1}}, struct{ hidden }{hidden{2}}},
+	} {
+		r := NewRecorder()
+		r.Call(0, "enqueue", pair[0]).Return()
+		r.Call(0, "dequeue").Return(pair[1])
+		for _, input := range []Input{r, History{{Op: "enqueue", Arg: pair[0]}, {Op: "dequeue", Result: pair[1], Call: 1, Return: 2}}} {
+			report, err := Check(context.Background(), input, Spec("queue"))
+			if err == nil || !strings.Contains(err.Error(), "operation 0 (enqueue): arg: ") {
+				t.Errorf("%v: %v %v", pair, report, err)
+			}
+		}
+	}
+	for _, pair := range [][2]any{
+		{[]byte{255}, []byte{254}}, {shown{1}, shown{2}}, {"\ufffd", "?"}, {struct{ A any }{"a"}, struct{ A any }{"b"}},
+		{[1]int{1}, [1]int{2}}, {map[int]string{1: "a"}, map[int]string{1: "b"}},
+	} {
+		for result, verdict := range map[int]Verdict{0: Linearizable, 1: Violation} {
+			r := NewRecorder()
+			r.Call(0, "enqueue", pair[0]).Return()
+			r.Call(0, "dequeue").Return(pair[result])
+			report, err := Check(context.Background(), r, Spec("queue"))
+			if err != nil || report.Verdict != verdict {
+				t.Errorf("%v: %v %v", pair, report, err)
+			}
+		}
+	}
+}
+
+func TestARecordedValueIsWhatItWasThen(t *testing.T) {
+	r, buffer := NewRecorder(), []int{1}
+	r.Call(0, "enqueue", buffer).Return()
+	buffer[0] = 2
+	r.Call(0, "dequeue").Return(buffer)
+	report, err := Check(context.Background(), r, Spec("queue"))
+	if err != nil || report.Verdict != Violation {
+		t.Errorf("%v %v", report, err)
 	}
 }
 

@@ -174,7 +174,9 @@ def check(
         raise TypeError(f"spec: expected a name or a Spec, found {spec!r}")
     asked["spec"] = spec
     if isinstance(history, os.PathLike):
-        return Verdict(_seriatim.check_file(os.fspath(history), asked))
+        # A lone - would be the standard input, which is nobody's history here.
+        path = os.fspath(history)
+        return Verdict(_seriatim.check_file("./-" if path == "-" else path, asked))
     if isinstance(history, str):
         history = history.encode()
     if isinstance(history, bytes):

@@ -4,6 +4,7 @@ import asyncio
 import doctest
 import gzip
 import os
+import pathlib
 import queue
 import signal
 import subprocess
@@ -93,6 +94,8 @@ def test_other_bad_input():
         check(OVERTAKEN, "queue", time=-1.0)
     with pytest.raises(ValueError, match="failures"):
         check(OVERTAKEN, "queue", failures="maybe")
+    with pytest.raises(ValueError, match="^./-: cannot read"):
+        check(pathlib.Path("-"), "queue")
 
 
 TICKETS = "spec tickets {\n  var next: int = 0\n  method take() -> int {\n    next = next + 1\n    return next - 1\n  }\n}\n"

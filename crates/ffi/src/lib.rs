@@ -5,7 +5,7 @@
 //! made from this file by cbindgen.
 //!
 //! **What the caller promises** stands at each function: pointers that are valid for as long as it
-//! says. What is checked: null pointers, text that is no UTF-8, numbers out of range. **What is
+//! says. What is checked: null pointers, alignment, lengths, text that is no UTF-8, numbers out of range. **What is
 //! promised to the caller**: nothing unwinds across the interface, a panic of ours is an error with
 //! its words, and only reports whose verdict is one of the first three have anything to render. A
 //! model that says that it failed, that answers out of range or that contradicts itself yields an
@@ -202,6 +202,8 @@ pub unsafe extern "C" fn seriatim_check_file(
         let path = unsafe { text(path, "path") }?;
         let path = path.ok_or_else(|| Refused("path: expected a text, found null".to_owned()))?;
         let asked = unsafe { Asked::of(options) }?;
+        // A lone - would be the standard input, which is the host's.
+        let path = if path == "-" { "./-".to_owned() } else { path };
         let history = read_with(path, asked.read_options())?;
         asked.question().answer(history)
     })
@@ -226,7 +228,7 @@ pub unsafe extern "C" fn seriatim_check_model(
         // SAFETY: the caller's promise.
         let asked = unsafe { Asked::of(options) }?;
         let operations = unsafe { slice(operations, count, "operations") }?;
-        let model = unsafe { model.as_ref() };
+        let model = unsafe { reference(model, "model") }?;
         let model = model.ok_or_else(|| Refused("model: expected one, found null".to_owned()))?;
         let callbacks = unsafe { Callbacks::of(model) }?;
         let told = operations.iter().enumerate().map(|(index, operation)| {
@@ -282,7 +284,13 @@ pub unsafe extern "C" fn seriatim_render(
     length: *mut usize,
 ) -> *const c_char {
     // SAFETY: the caller's promise.
-    let Some(report) = (unsafe { report.as_mut() }) else { return c"".as_ptr() };
+    let length = unsafe { length.as_mut() };
+    let Some(report) = (unsafe { report.as_mut() }) else {
+        if let Some(length) = length {
+            *length = 0;
+        }
+        return c"".as_ptr();
+    };
     let rendered = catch_unwind(AssertUnwindSafe(|| match &report.answer {
         Err(message) => message.clone().into_bytes(),
         Ok(answered) if form == SeriatimForm::Json as i32 => answered.json().into_bytes(),
@@ -291,7 +299,7 @@ pub unsafe extern "C" fn seriatim_render(
         Ok(_) => format!("{form} is no form of a report").into_bytes(),
     }));
     report.rendered = rendered.unwrap_or_else(|panic| defect(&*panic).into_bytes());
-    if let Some(length) = unsafe { length.as_mut() } {
+    if let Some(length) = length {
         *length = report.rendered.len();
     }
     report.rendered.push(0);
@@ -354,7 +362,8 @@ impl Asked {
     /// The pointers are null or valid, and texts end with a zero byte.
     unsafe fn of(options: *const SeriatimOptions) -> Result<Asked, Refused> {
         // SAFETY: the caller's promise.
-        let Some(options) = (unsafe { options.as_ref() }) else { return Ok(Asked::default()) };
+        let options = unsafe { reference(options, "options") }?;
+        let Some(options) = options else { return Ok(Asked::default()) };
         let known = SERIATIM_OBSERVE_FAILURES | SERIATIM_INDEPENDENT | SERIATIM_PLAIN;
         if options.flags & !known != 0 {
             return Err(Refused(format!("flags: {} is none", options.flags & !known)));
@@ -404,13 +413,42 @@ impl Asked {
 
 /// # Safety
 ///
-/// The pointer is null or valid for `length` items.
+/// The pointer is null or valid for `length` items. A length that no memory has, such as the -1 of a call that failed, and a
+/// pointer that is not aligned are refused.
 unsafe fn slice<'s, T>(start: *const T, length: usize, what: &str) -> Result<&'s [T], Refused> {
-    match (start.is_null(), length) {
-        (_, 0) => Ok(&[]),
-        (true, _) => Err(Refused(format!("{what}: expected {length} items, found null"))),
-        // SAFETY: the caller's promise.
-        (false, _) => Ok(unsafe { std::slice::from_raw_parts(start, length) }),
+    if length == 0 {
+        return Ok(&[]);
+    }
+    if start.is_null() {
+        return Err(Refused(format!("{what}: expected {length} items, found null")));
+    }
+    let has_room = isize::try_from(length)
+        .is_ok_and(|many| many.checked_mul(size_of::<T>() as isize).is_some());
+    if !has_room {
+        return Err(Refused(format!(
+            "{what}: expected as many items as fit in memory, found {length}"
+        )));
+    }
+    aligned(start, what)?;
+    // SAFETY: the caller's promise, and what was checked.
+    Ok(unsafe { std::slice::from_raw_parts(start, length) })
+}
+
+/// # Safety
+///
+/// The pointer is null or valid.
+unsafe fn reference<'s, T>(start: *const T, what: &str) -> Result<Option<&'s T>, Refused> {
+    aligned(start, what)?;
+    // SAFETY: the caller's promise, and what was checked.
+    Ok(unsafe { start.as_ref() })
+}
+
+fn aligned<T>(start: *const T, what: &str) -> Result<(), Refused> {
+    match start.is_null() || start.is_aligned() {
+        true => Ok(()),
+        false => {
+            Err(Refused(format!("{what}: expected a pointer that is aligned, found {start:p}")))
+        }
     }
 }
 

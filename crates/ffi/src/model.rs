@@ -1,6 +1,6 @@
 //! Models by callback.
 
-use crate::{SERIATIM_MODEL_FAILED, SeriatimModel, text};
+use crate::{SERIATIM_MODEL_FAILED, SeriatimModel, slice, text};
 use seriatim::Next;
 use seriatim::foreign::Model;
 use seriatim::question::Refused;
@@ -35,11 +35,13 @@ impl Callbacks {
             model.step.ok_or_else(|| Refused("step: expected one, found null".to_owned()))?;
         // SAFETY: the caller's promise.
         let name = unsafe { text(model.name, "name") }?.unwrap_or_else(|| "model".to_owned());
-        let parts = (!model.parts.is_null()).then(|| {
-            let count = model.operations as usize;
-            // SAFETY: the caller's promise.
-            unsafe { std::slice::from_raw_parts(model.parts, count) }.to_vec()
-        });
+        // SAFETY: the caller's promise.
+        let parts = match model.parts.is_null() {
+            true => None,
+            false => {
+                Some(unsafe { slice(model.parts, model.operations as usize, "parts") }?.to_vec())
+            }
+        };
         Ok(Callbacks { model: *model, step, name, parts })
     }
 

@@ -4,10 +4,14 @@ import java.io.IOException;
 import java.io.InputStream;
 import java.io.OutputStream;
 import java.io.UncheckedIOException;
+import java.nio.ByteBuffer;
+import java.nio.CharBuffer;
+import java.nio.charset.CharacterCodingException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
@@ -60,9 +64,13 @@ public final class Seriatim {
 
     /** The time after which the answer is unknown. The command is killed if it takes much longer. */
     public Seriatim time(Duration limit) {
-        Seriatim limited = with("--time", limit.toMillis() / 1000.0 + "s");
-        return new Seriatim(command, limited.arguments, limit.plusSeconds(30));
+        // More than a hundred years is no limit, and less than all numbers can hold.
+        Duration bounded = limit.compareTo(LONGEST) > 0 ? LONGEST : limit;
+        Seriatim limited = with("--time=" + bounded.toMillis() + "ms");
+        return new Seriatim(command, limited.arguments, bounded.plusSeconds(30));
     }
+
+    private static final Duration LONGEST = Duration.ofDays(36_500);
 
     /** Further arguments of {@code seriatim check}. */
     public Seriatim with(String... more) {
@@ -73,29 +81,43 @@ public final class Seriatim {
 
     /** Checks the history in a file, in any format that the command reads. */
     public Report check(Path file) {
-        return ask(file.toString(), "");
+        // A lone - would be the standard input, which is empty here.
+        return ask(file.toString().equals("-") ? "./-" : file.toString(), new byte[0]);
     }
 
     /** Checks the text of a history. */
     public Report check(String history) {
-        return ask("-", history);
+        return ask("-", encoded(history));
     }
 
-    private Report ask(String file, String input) {
+    /** A text in UTF-8. One half of a pair of characters has no form there: written as a question mark, it would be as any other. */
+    private static byte[] encoded(String text) {
+        try {
+            ByteBuffer bytes = StandardCharsets.UTF_8.newEncoder().encode(CharBuffer.wrap(text));
+            return Arrays.copyOf(bytes.array(), bytes.limit());
+        } catch (CharacterCodingException error) {
+            throw new IllegalArgumentException("expected text that UTF-8 can write, found half of a surrogate pair", error);
+        }
+    }
+
+    private Report ask(String file, byte[] input) {
         Ran told = run(file, input, List.of("--json"));
         Matcher found = VERDICT.matcher(told.out);
         Verdict verdict = verdictOf(told);
-        if (!found.find() || !found.group(1).equalsIgnoreCase(verdict.name())) {
-            throw new IllegalStateException("seriatim ends with " + told.code + " and reports: " + told.out);
+        if (!found.matches() || !found.group(1).equalsIgnoreCase(verdict.name())) {
+            throw new IllegalStateException("seriatim ends with " + told.code + ", expected one report and found: " + told.out);
         }
         Ran drawn = run(file, input, List.of("--color", "never"));
-        if (verdictOf(drawn) != verdict) {
+        Verdict again = verdictOf(drawn);
+        if (again != verdict && again != Verdict.UNKNOWN) {
             throw new IllegalStateException("seriatim said " + verdict + " first and then: " + drawn.out);
         }
-        return new Report(verdict, told.out.strip(), drawn.out);
+        // If a limit was reached while it was drawn, what was decided stays decided.
+        return new Report(verdict, told.out.strip(), again == verdict ? drawn.out : told.out);
     }
 
-    private static final Pattern VERDICT = Pattern.compile("^\\{.*?\"verdict\":\"([a-z]+)\"");
+    /** One line: the report on one history. In texts of the report quotation marks are escaped. */
+    private static final Pattern VERDICT = Pattern.compile("\\{[^\\n]*?\"verdict\":\"([a-z]+)\"[^\\n]*}\\s*");
 
     private static Verdict verdictOf(Ran ran) {
         return switch (ran.code) {
@@ -109,7 +131,7 @@ public final class Seriatim {
 
     private record Ran(int code, String out, String errors) {}
 
-    private Ran run(String file, String input, List<String> output) {
+    private Ran run(String file, byte[] input, List<String> output) {
         List<String> words = new ArrayList<>(List.of(command, "check"));
         words.addAll(arguments);
         words.addAll(output);
@@ -118,7 +140,8 @@ public final class Seriatim {
         try {
             process = new ProcessBuilder(words).start();
         } catch (IOException error) {
-            throw new IllegalStateException("the command seriatim cannot be started: " + error.getMessage(), error);
+            String hint = " (install it with `cargo install --path crates/seriatim` in a clone of Seriatim, or name it in SERIATIM)";
+            throw new IllegalStateException("the command seriatim cannot be started: " + error.getMessage() + hint, error);
         }
         try {
             // All three at once, on threads of their own: a pipe that nobody empties would stop the command, and the
@@ -152,9 +175,9 @@ public final class Seriatim {
         }
     }
 
-    private static void give(OutputStream stream, String input) {
+    private static void give(OutputStream stream, byte[] input) {
         try (stream) {
-            stream.write(input.getBytes(StandardCharsets.UTF_8));
+            stream.write(input);
         } catch (IOException closed) {
             // The command has seen enough; its exit code says what it thinks.
         }

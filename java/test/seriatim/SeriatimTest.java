@@ -53,14 +53,24 @@ public final class SeriatimTest {
         Report report = new Seriatim().spec("queue").check(OVERTAKEN);
         expect(report.verdict() == Verdict.VIOLATION, report.json());
         expect(report.text().contains("the front is 1"), report.text());
-        Report patient = new Seriatim().spec("queue").time(Duration.ofHours(1)).check(OVERTAKEN);
-        expect(patient.verdict() == Verdict.VIOLATION, patient.json());
+        for (Duration limit : List.of(Duration.ofHours(1), Duration.ofDays(1000), Duration.ofSeconds(Long.MAX_VALUE))) {
+            Report patient = new Seriatim().spec("queue").time(limit).check(OVERTAKEN);
+            expect(patient.verdict() == Verdict.VIOLATION, patient.json());
+        }
     }
 
     static void badInputIsRefused(Path root) {
         refused(() -> new Seriatim().check("nonsense\n"), "<stdin>:1:");
         refused(() -> new Seriatim().check(Path.of("no/such/file")), "no/such/file");
+        refused(() -> new Seriatim().check(Path.of("-")), "./-");
         refused(() -> new Seriatim().spec("quue").check(OVERTAKEN), "quue");
+        refused(() -> new Seriatim().spec("queue").time(Duration.ofSeconds(-1)).check(OVERTAKEN), "-1000ms");
+        // As question marks these two would be the same.
+        String halves = """
+            {"process":"ann","op":"enqueue","arg":"\ud800","call":0,"return":20}
+            {"process":"bob","op":"dequeue","result":"\ud801","call":40,"return":80}
+            """;
+        refused(() -> new Seriatim().spec("queue").check(halves), "half of a surrogate pair");
     }
 
     static void refused(Supplier<Report> check, String message) {
@@ -75,7 +85,8 @@ public final class SeriatimTest {
         Path folder = Files.createTempDirectory("seriatim");
         Path liar = folder.resolve("liar");
         for (String script : List.of("exit 0", "exit 101", "kill -9 $$", "echo '{\"verdict\":\"violation\"}'",
-                "echo '{\"verdict\":\"linearizable\"}'; exit 1")) {
+                "echo '{\"verdict\":\"linearizable\"}'; exit 1",
+                "echo '{\"verdict\":\"linearizable\"}'; echo '{\"verdict\":\"linearizable\"}'")) {
             Files.writeString(liar, "#!/bin/sh\n" + script + "\n");
             expect(liar.toFile().setExecutable(true), "a script can be run");
             try {
@@ -87,6 +98,9 @@ public final class SeriatimTest {
         Files.writeString(liar, "#!/bin/sh\necho '{\"verdict\":\"unknown\"}'; exit 3\n");
         Report unknown = new Seriatim(liar.toString()).check(OVERTAKEN);
         expect(unknown.verdict() == Verdict.UNKNOWN, unknown.json());
+        Files.writeString(liar, "#!/bin/sh\ncase \"$*\" in *--json*) echo '{\"verdict\":\"violation\"}'; exit 1;; esac; exit 3\n");
+        Report decided = new Seriatim(liar.toString()).check(OVERTAKEN);
+        expect(decided.verdict() == Verdict.VIOLATION && decided.text().contains("violation"), decided.text());
         try {
             new Seriatim("/no/such/command").check(OVERTAKEN);
             expect(false, "a verdict without a command");

@@ -153,11 +153,24 @@ int main(void) {
   assert(seriatim_verdict(lost) == SERIATIM_VERDICT_ERROR);
   assert(strstr(seriatim_render(lost, SERIATIM_FORM_TEXT, NULL), "no/such/file"));
   seriatim_free(lost);
+  struct SeriatimReport *dash = seriatim_check_file("-", NULL);
+  assert(strstr(seriatim_render(dash, SERIATIM_FORM_TEXT, NULL), "./-: cannot read"));
+  seriatim_free(dash);
   struct SeriatimReport *nothing = seriatim_check(NULL, 7, NULL);
   assert(seriatim_verdict(nothing) == SERIATIM_VERDICT_ERROR);
   seriatim_free(nothing);
+  /* A length that a call which failed left, for items of one byte and of many; and a pointer into the middle of one. */
+  struct SeriatimReport *endless_log = seriatim_check((const uint8_t *)queue, (size_t)-1, NULL);
+  assert(strstr(seriatim_render(endless_log, SERIATIM_FORM_TEXT, NULL), "history: expected as many items as fit in memory"));
+  seriatim_free(endless_log);
+  struct SeriatimReport *endless_run = seriatim_check_model(&good, in_order, (size_t)-1 / 32, NULL);
+  assert(strstr(seriatim_render(endless_run, SERIATIM_FORM_TEXT, NULL), "operations: expected as many items as fit in memory"));
+  seriatim_free(endless_run);
+  const struct SeriatimOperation *odd = (const void *)((const char *)in_order + 1);
+  assert(ask(&good, odd, "operations: expected a pointer that is aligned", SERIATIM_FORM_TEXT) == SERIATIM_VERDICT_ERROR);
   assert(seriatim_verdict(NULL) == SERIATIM_VERDICT_ERROR);
-  assert(!*seriatim_render(NULL, SERIATIM_FORM_TEXT, NULL));
+  size_t length = 7;
+  assert(!*seriatim_render(NULL, SERIATIM_FORM_TEXT, &length) && length == 0);
   seriatim_free(NULL);
   assert(strchr(seriatim_version(), '.'));
   puts("all is well");

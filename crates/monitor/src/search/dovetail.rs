@@ -118,11 +118,13 @@ pub fn run(plan: &Plan<'_>, rival: &Rival<'_>) -> Outcome {
     let parts: Vec<OnceLock<Part<'_>>> = plan.parts.iter().map(|_| OnceLock::new()).collect();
     let queue = WorkQueue::new(plan, &parts);
     queue.compete(rival);
-    if plan.threads <= 1 || plan.parts.len() * plan.strategies.len() <= 1 {
+    // However many threads may be used, no more than there are searches have something to do.
+    let workers = plan.threads.min(plan.parts.len() * plan.strategies.len());
+    if workers <= 1 {
         queue.work();
     } else {
         std::thread::scope(|scope| {
-            for _ in 0..plan.threads {
+            for _ in 0..workers {
                 // Where no thread is to be had, this one does the work.
                 if Builder::new().spawn_scoped(scope, || queue.work()).is_err() {
                     queue.work();
