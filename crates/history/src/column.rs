@@ -4,7 +4,8 @@
 //! process below 256, a method below 10) or absent throughout (no object, no key), and a history of
 //! ten million operations should not pay eight bytes for each of them. A column starts with no
 //! width at all (every number is zero) and widens to 1, 2, 4 or 8 bytes when a larger number
-//! arrives. Widening copies the column, at most four times in its life.
+//! arrives. Widening copies the column, at most four times in its life. Numbers that ascend one by
+//! one, as the lines of most logs do, have no width either.
 
 /// A growable column of `u64` numbers stored in the least of 0, 1, 2, 4 or 8 bytes each.
 ///
@@ -21,6 +22,8 @@ pub struct Column(Width);
 #[derive(Clone, Debug)]
 enum Width {
     Zero(usize),
+    /// So many numbers that ascend one by one, from the first on.
+    Steps(u64, usize),
     One(Vec<u8>),
     Two(Vec<u16>),
     Four(Vec<u32>),
@@ -37,7 +40,7 @@ impl Column {
     /// How many numbers the column holds.
     pub fn len(&self) -> usize {
         match &self.0 {
-            Width::Zero(len) => *len,
+            Width::Zero(len) | Width::Steps(_, len) => *len,
             Width::One(v) => v.len(),
             Width::Two(v) => v.len(),
             Width::Four(v) => v.len(),
@@ -53,7 +56,7 @@ impl Column {
     /// The bytes that one number takes: 0, 1, 2, 4 or 8.
     pub fn bytes_per_entry(&self) -> usize {
         match &self.0 {
-            Width::Zero(_) => 0,
+            Width::Zero(_) | Width::Steps(..) => 0,
             Width::One(_) => 1,
             Width::Two(_) => 2,
             Width::Four(_) => 4,
@@ -74,6 +77,10 @@ impl Column {
                 assert!(index < *len, "index {index} out of a column of {len}");
                 0
             }
+            Width::Steps(first, len) => {
+                assert!(index < *len, "index {index} out of a column of {len}");
+                first + index as u64
+            }
             Width::One(v) => u64::from(v[index]),
             Width::Two(v) => u64::from(v[index]),
             Width::Four(v) => u64::from(v[index]),
@@ -86,6 +93,7 @@ impl Column {
     pub fn push(&mut self, value: u64) {
         match &mut self.0 {
             Width::Zero(len) if value == 0 => *len += 1,
+            Width::Steps(first, len) if first.checked_add(*len as u64) == Some(value) => *len += 1,
             Width::One(v) if value <= u64::from(u8::MAX) => v.push(value as u8),
             Width::Two(v) if value <= u64::from(u16::MAX) => v.push(value as u16),
             Width::Four(v) if value <= u64::from(u32::MAX) => v.push(value as u32),
@@ -121,12 +129,15 @@ impl Column {
 
     /// Appends many numbers at once, widening the column at most once.
     pub fn append<T: Copy + Into<u64>>(&mut self, values: &[T]) {
+        if self.goes_on_with(values) {
+            return;
+        }
         let most = values.iter().fold(0, |most, &value| most | value.into());
         if !self.holds(most) {
             self.widen_for(most);
         }
         match &mut self.0 {
-            Width::Zero(len) => *len += values.len(),
+            Width::Zero(len) | Width::Steps(_, len) => *len += values.len(),
             Width::One(v) => v.extend(values.iter().map(|&value| value.into() as u8)),
             Width::Two(v) => v.extend(values.iter().map(|&value| value.into() as u16)),
             Width::Four(v) => v.extend(values.iter().map(|&value| value.into() as u32)),
@@ -134,10 +145,28 @@ impl Column {
         }
     }
 
+    /// Appends numbers that ascend one by one, if those before them do.
+    fn goes_on_with<T: Copy + Into<u64>>(&mut self, values: &[T]) -> bool {
+        let (first, len) = match (&self.0, values) {
+            (Width::Zero(0), [first, _, ..]) => ((*first).into(), 0),
+            (Width::Steps(first, len), [_, ..]) => (*first, *len),
+            _ => return false,
+        };
+        let ascend = |(value, at): (&T, u64)| first.checked_add(at) == Some((*value).into());
+        if !values.iter().zip(len as u64..).all(ascend) {
+            return false;
+        }
+        self.0 = Width::Steps(first, len + values.len());
+        true
+    }
+
     /// Appends zeros.
     pub fn append_zeros(&mut self, count: usize) {
+        if matches!(self.0, Width::Steps(..)) {
+            self.widen_for(0);
+        }
         match &mut self.0 {
-            Width::Zero(len) => *len += count,
+            Width::Zero(len) | Width::Steps(_, len) => *len += count,
             Width::One(v) => v.resize(v.len() + count, 0),
             Width::Two(v) => v.resize(v.len() + count, 0),
             Width::Four(v) => v.resize(v.len() + count, 0),
@@ -160,6 +189,11 @@ impl Column {
                 assert!(range.end <= *len, "{range:?} out of a column of {len}");
                 out.fill(T::taken(0));
             }
+            Width::Steps(first, len) => {
+                assert!(range.end <= *len, "{range:?} out of a column of {len}");
+                let numbers = first + range.start as u64..;
+                out.iter_mut().zip(numbers).for_each(|(place, number)| *place = T::taken(number));
+            }
             Width::One(v) => copy(&v[range], out),
             Width::Two(v) => copy(&v[range], out),
             Width::Four(v) => copy(&v[range], out),
@@ -174,6 +208,7 @@ impl Column {
         }
         match &self.0 {
             Width::Zero(len) => *len,
+            Width::Steps(first, len) => usize::from(*first == 0 && *len > 0),
             Width::One(v) => count(v),
             Width::Two(v) => count(v),
             Width::Four(v) => count(v),
@@ -184,6 +219,9 @@ impl Column {
     /// Whether the column is wide enough for a number.
     #[inline]
     fn holds(&self, value: u64) -> bool {
+        if let Width::Steps(..) = self.0 {
+            return false;
+        }
         let bits = 8 * self.bytes_per_entry() as u32;
         value.checked_shr(bits).unwrap_or(0) == 0
     }
@@ -201,6 +239,9 @@ impl Column {
         }
         Column(match &self.0 {
             Width::Zero(_) => Width::Zero(order.len()),
+            Width::Steps(..) => {
+                return order.iter().map(|&index| self.get(index as usize)).collect();
+            }
             Width::One(v) => Width::One(pick(v, order)),
             Width::Two(v) => Width::Two(pick(v, order)),
             Width::Four(v) => Width::Four(pick(v, order)),
@@ -211,7 +252,7 @@ impl Column {
     /// Gives back the spare capacity.
     pub fn shrink_to_fit(&mut self) {
         match &mut self.0 {
-            Width::Zero(_) => {}
+            Width::Zero(_) | Width::Steps(..) => {}
             Width::One(v) => v.shrink_to_fit(),
             Width::Two(v) => v.shrink_to_fit(),
             Width::Four(v) => v.shrink_to_fit(),
@@ -221,6 +262,11 @@ impl Column {
 
     #[cold]
     fn widen_for(&mut self, value: u64) {
+        // Of numbers that have a width, those that are there fit into it.
+        let value = match self.0 {
+            Width::Steps(first, len) => value | (first + (len as u64 - 1)),
+            _ => value,
+        };
         self.0 = if value <= u64::from(u8::MAX) {
             Width::One(self.iter().map(|v| v as u8).collect())
         } else if value <= u64::from(u16::MAX) {
@@ -312,8 +358,48 @@ mod tests {
     }
 
     #[test]
-    fn a_column_of_zeros_takes_no_memory() {
+    fn a_column_of_zeros_takes_no_memory_nor_one_of_steps() {
         let column: Column = std::iter::repeat_n(0, 1000).collect();
         assert_eq!((column.len(), column.bytes()), (1000, 0));
+        let mut column = Column::default();
+        (0..10u64).for_each(|batch| {
+            column.append(&(7 + 100 * batch..107 + 100 * batch).collect::<Vec<_>>())
+        });
+        column.push(1007);
+        assert_eq!((column.len(), column.bytes(), column.get(1000)), (1001, 0, 1007));
+    }
+
+    /// Steps, broken in every way, are a vector.
+    #[test]
+    fn numbers_that_ascend_for_a_while_are_a_vector() {
+        for first in [0, 1, 250, 65_530, u64::from(u32::MAX) - 4, u64::MAX - 12] {
+            for next in [0, 1, first + 5, first + 6, 300, u64::MAX] {
+                for way in 0..4 {
+                    let mut numbers: Vec<u64> = (first..first + 6).collect();
+                    let mut column = Column::default();
+                    column.append(&numbers);
+                    match way {
+                        0 => column.push(next),
+                        1 => column.append(&[next, next]),
+                        2 => column.append_zeros(2),
+                        _ => column.set(2, next),
+                    }
+                    match way {
+                        0 => numbers.push(next),
+                        1 => numbers.extend([next, next]),
+                        2 => numbers.extend([0, 0]),
+                        _ => numbers[2] = next,
+                    }
+                    assert_eq!(column.iter().collect::<Vec<_>>(), numbers);
+                    let mut read = vec![0u64; numbers.len() - 1];
+                    column.read(1, &mut read);
+                    assert_eq!(read, numbers[1..]);
+                    assert_eq!(column.zeros(), numbers.iter().filter(|&&n| n == 0).count());
+                    let turned = column.permuted(&[5, 0, 3]);
+                    let picked = [numbers[5], numbers[0], numbers[3]];
+                    assert_eq!(turned.iter().collect::<Vec<_>>(), picked);
+                }
+            }
+        }
     }
 }
