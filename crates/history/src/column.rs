@@ -21,9 +21,11 @@ pub struct Column(Width);
 
 #[derive(Clone, Debug)]
 enum Width {
-    Zero(usize),
-    /// So many numbers that ascend one by one, from the first on.
-    Steps(u64, usize),
+    /// Zeros; or, if the first is another number, numbers that ascend from it one by one.
+    None {
+        first: u64,
+        len: usize,
+    },
     One(Vec<u8>),
     Two(Vec<u16>),
     Four(Vec<u32>),
@@ -32,7 +34,7 @@ enum Width {
 
 impl Default for Column {
     fn default() -> Self {
-        Column(Width::Zero(0))
+        Column(Width::None { first: 0, len: 0 })
     }
 }
 
@@ -40,7 +42,7 @@ impl Column {
     /// How many numbers the column holds.
     pub fn len(&self) -> usize {
         match &self.0 {
-            Width::Zero(len) | Width::Steps(_, len) => *len,
+            Width::None { len, .. } => *len,
             Width::One(v) => v.len(),
             Width::Two(v) => v.len(),
             Width::Four(v) => v.len(),
@@ -56,7 +58,7 @@ impl Column {
     /// The bytes that one number takes: 0, 1, 2, 4 or 8.
     pub fn bytes_per_entry(&self) -> usize {
         match &self.0 {
-            Width::Zero(_) | Width::Steps(..) => 0,
+            Width::None { .. } => 0,
             Width::One(_) => 1,
             Width::Two(_) => 2,
             Width::Four(_) => 4,
@@ -73,13 +75,9 @@ impl Column {
     #[inline(always)]
     pub fn get(&self, index: usize) -> u64 {
         match &self.0 {
-            Width::Zero(len) => {
+            Width::None { first, len } => {
                 assert!(index < *len, "index {index} out of a column of {len}");
-                0
-            }
-            Width::Steps(first, len) => {
-                assert!(index < *len, "index {index} out of a column of {len}");
-                first + index as u64
+                without_width(*first, index)
             }
             Width::One(v) => u64::from(v[index]),
             Width::Two(v) => u64::from(v[index]),
@@ -92,8 +90,7 @@ impl Column {
     #[inline(always)]
     pub fn push(&mut self, value: u64) {
         match &mut self.0 {
-            Width::Zero(len) if value == 0 => *len += 1,
-            Width::Steps(first, len) if first.checked_add(*len as u64) == Some(value) => *len += 1,
+            Width::None { first, len } if goes_on(*first, *len, value) => *len += 1,
             Width::One(v) if value <= u64::from(u8::MAX) => v.push(value as u8),
             Width::Two(v) if value <= u64::from(u16::MAX) => v.push(value as u16),
             Width::Four(v) if value <= u64::from(u32::MAX) => v.push(value as u32),
@@ -112,7 +109,7 @@ impl Column {
     #[inline]
     pub fn set(&mut self, index: usize, value: u64) {
         match &mut self.0 {
-            Width::Zero(len) if value == 0 => assert!(index < *len),
+            Width::None { first: 0, len } if value == 0 => assert!(index < *len),
             Width::One(v) if value <= u64::from(u8::MAX) => v[index] = value as u8,
             Width::Two(v) if value <= u64::from(u16::MAX) => v[index] = value as u16,
             Width::Four(v) if value <= u64::from(u32::MAX) => v[index] = value as u32,
@@ -137,7 +134,7 @@ impl Column {
             self.widen_for(most);
         }
         match &mut self.0 {
-            Width::Zero(len) | Width::Steps(_, len) => *len += values.len(),
+            Width::None { len, .. } => *len += values.len(),
             Width::One(v) => v.extend(values.iter().map(|&value| value.into() as u8)),
             Width::Two(v) => v.extend(values.iter().map(|&value| value.into() as u16)),
             Width::Four(v) => v.extend(values.iter().map(|&value| value.into() as u32)),
@@ -147,26 +144,25 @@ impl Column {
 
     /// Appends numbers that ascend one by one, if those before them do.
     fn goes_on_with<T: Copy + Into<u64>>(&mut self, values: &[T]) -> bool {
-        let (first, len) = match (&self.0, values) {
-            (Width::Zero(0), [first, _, ..]) => ((*first).into(), 0),
-            (Width::Steps(first, len), [_, ..]) => (*first, *len),
-            _ => return false,
+        let (Width::None { first, len }, [new, _, ..]) = (&mut self.0, values) else {
+            return false;
         };
-        let ascend = |(value, at): (&T, u64)| first.checked_add(at) == Some((*value).into());
-        if !values.iter().zip(len as u64..).all(ascend) {
+        let begin = if *len == 0 { (*new).into() } else { *first };
+        let mut places = values.iter().zip(*len..);
+        if begin == 0 || !places.all(|(&value, at)| goes_on(begin, at, value.into())) {
             return false;
         }
-        self.0 = Width::Steps(first, len + values.len());
+        (*first, *len) = (begin, *len + values.len());
         true
     }
 
     /// Appends zeros.
     pub fn append_zeros(&mut self, count: usize) {
-        if matches!(self.0, Width::Steps(..)) {
+        if matches!(self.0, Width::None { first: 1.., .. }) {
             self.widen_for(0);
         }
         match &mut self.0 {
-            Width::Zero(len) | Width::Steps(_, len) => *len += count,
+            Width::None { len, .. } => *len += count,
             Width::One(v) => v.resize(v.len() + count, 0),
             Width::Two(v) => v.resize(v.len() + count, 0),
             Width::Four(v) => v.resize(v.len() + count, 0),
@@ -185,14 +181,15 @@ impl Column {
         }
         let range = start..start + out.len();
         match &self.0 {
-            Width::Zero(len) => {
+            Width::None { first, len } => {
                 assert!(range.end <= *len, "{range:?} out of a column of {len}");
-                out.fill(T::taken(0));
-            }
-            Width::Steps(first, len) => {
-                assert!(range.end <= *len, "{range:?} out of a column of {len}");
-                let numbers = first + range.start as u64..;
-                out.iter_mut().zip(numbers).for_each(|(place, number)| *place = T::taken(number));
+                match first {
+                    0 => out.fill(T::taken(0)),
+                    _ => out
+                        .iter_mut()
+                        .zip(first + start as u64..)
+                        .for_each(|(place, number)| *place = T::taken(number)),
+                }
             }
             Width::One(v) => copy(&v[range], out),
             Width::Two(v) => copy(&v[range], out),
@@ -207,8 +204,13 @@ impl Column {
             values.iter().filter(|&value| *value == T::default()).count()
         }
         match &self.0 {
-            Width::Zero(len) => *len,
-            Width::Steps(first, len) => usize::from(*first == 0 && *len > 0),
+            Width::None { first, len } => {
+                if *first == 0 {
+                    *len
+                } else {
+                    0
+                }
+            }
             Width::One(v) => count(v),
             Width::Two(v) => count(v),
             Width::Four(v) => count(v),
@@ -219,7 +221,7 @@ impl Column {
     /// Whether the column is wide enough for a number.
     #[inline]
     fn holds(&self, value: u64) -> bool {
-        if let Width::Steps(..) = self.0 {
+        if let Width::None { first: 1.., .. } = self.0 {
             return false;
         }
         let bits = 8 * self.bytes_per_entry() as u32;
@@ -238,8 +240,8 @@ impl Column {
             order.iter().map(|&index| values[index as usize]).collect()
         }
         Column(match &self.0 {
-            Width::Zero(_) => Width::Zero(order.len()),
-            Width::Steps(..) => {
+            Width::None { first: 0, .. } => Width::None { first: 0, len: order.len() },
+            Width::None { .. } => {
                 return order.iter().map(|&index| self.get(index as usize)).collect();
             }
             Width::One(v) => Width::One(pick(v, order)),
@@ -252,7 +254,7 @@ impl Column {
     /// Gives back the spare capacity.
     pub fn shrink_to_fit(&mut self) {
         match &mut self.0 {
-            Width::Zero(_) | Width::Steps(..) => {}
+            Width::None { .. } => {}
             Width::One(v) => v.shrink_to_fit(),
             Width::Two(v) => v.shrink_to_fit(),
             Width::Four(v) => v.shrink_to_fit(),
@@ -264,7 +266,7 @@ impl Column {
     fn widen_for(&mut self, value: u64) {
         // Of numbers that have a width, those that are there fit into it.
         let value = match self.0 {
-            Width::Steps(first, len) => value | (first + (len as u64 - 1)),
+            Width::None { first: first @ 1.., len } => value | (first + (len as u64 - 1)),
             _ => value,
         };
         self.0 = if value <= u64::from(u8::MAX) {
@@ -276,6 +278,21 @@ impl Column {
         } else {
             Width::Eight(self.iter().collect())
         };
+    }
+}
+
+/// The number at a place of a column without width.
+#[inline]
+fn without_width(first: u64, index: usize) -> u64 {
+    if first == 0 { 0 } else { first + index as u64 }
+}
+
+/// Whether a number goes on with a column of a length without width.
+#[inline]
+fn goes_on(first: u64, len: usize, value: u64) -> bool {
+    match first {
+        0 => value == 0,
+        _ => first.checked_add(len as u64) == Some(value),
     }
 }
 
