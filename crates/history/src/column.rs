@@ -4,7 +4,8 @@
 //! process below 256, a method below 10) or absent throughout (no object, no key), and a history of
 //! ten million operations should not pay eight bytes for each of them. A column starts with no
 //! width at all (every number is zero) and widens to 1, 2, 4 or 8 bytes when a larger number
-//! arrives. Widening copies the column, at most four times in its life.
+//! arrives. Widening copies the column, at most four times in its life. Numbers that ascend one by
+//! one, as the lines of most logs do, have no width either.
 
 /// A growable column of `u64` numbers stored in the least of 0, 1, 2, 4 or 8 bytes each.
 ///
@@ -20,7 +21,11 @@ pub struct Column(Width);
 
 #[derive(Clone, Debug)]
 enum Width {
-    Zero(usize),
+    /// Zeros; or, if the first is another number, numbers that ascend from it one by one.
+    None {
+        first: u64,
+        len: usize,
+    },
     One(Vec<u8>),
     Two(Vec<u16>),
     Four(Vec<u32>),
@@ -29,7 +34,7 @@ enum Width {
 
 impl Default for Column {
     fn default() -> Self {
-        Column(Width::Zero(0))
+        Column(Width::None { first: 0, len: 0 })
     }
 }
 
@@ -37,7 +42,7 @@ impl Column {
     /// How many numbers the column holds.
     pub fn len(&self) -> usize {
         match &self.0 {
-            Width::Zero(len) => *len,
+            Width::None { len, .. } => *len,
             Width::One(v) => v.len(),
             Width::Two(v) => v.len(),
             Width::Four(v) => v.len(),
@@ -53,7 +58,7 @@ impl Column {
     /// The bytes that one number takes: 0, 1, 2, 4 or 8.
     pub fn bytes_per_entry(&self) -> usize {
         match &self.0 {
-            Width::Zero(_) => 0,
+            Width::None { .. } => 0,
             Width::One(_) => 1,
             Width::Two(_) => 2,
             Width::Four(_) => 4,
@@ -70,9 +75,9 @@ impl Column {
     #[inline(always)]
     pub fn get(&self, index: usize) -> u64 {
         match &self.0 {
-            Width::Zero(len) => {
+            Width::None { first, len } => {
                 assert!(index < *len, "index {index} out of a column of {len}");
-                0
+                without_width(*first, index)
             }
             Width::One(v) => u64::from(v[index]),
             Width::Two(v) => u64::from(v[index]),
@@ -85,7 +90,7 @@ impl Column {
     #[inline(always)]
     pub fn push(&mut self, value: u64) {
         match &mut self.0 {
-            Width::Zero(len) if value == 0 => *len += 1,
+            Width::None { first, len } if goes_on(*first, *len, value) => *len += 1,
             Width::One(v) if value <= u64::from(u8::MAX) => v.push(value as u8),
             Width::Two(v) if value <= u64::from(u16::MAX) => v.push(value as u16),
             Width::Four(v) if value <= u64::from(u32::MAX) => v.push(value as u32),
@@ -104,7 +109,7 @@ impl Column {
     #[inline]
     pub fn set(&mut self, index: usize, value: u64) {
         match &mut self.0 {
-            Width::Zero(len) if value == 0 => assert!(index < *len),
+            Width::None { first: 0, len } if value == 0 => assert!(index < *len),
             Width::One(v) if value <= u64::from(u8::MAX) => v[index] = value as u8,
             Width::Two(v) if value <= u64::from(u16::MAX) => v[index] = value as u16,
             Width::Four(v) if value <= u64::from(u32::MAX) => v[index] = value as u32,
@@ -121,12 +126,15 @@ impl Column {
 
     /// Appends many numbers at once, widening the column at most once.
     pub fn append<T: Copy + Into<u64>>(&mut self, values: &[T]) {
+        if self.goes_on_with(values) {
+            return;
+        }
         let most = values.iter().fold(0, |most, &value| most | value.into());
         if !self.holds(most) {
             self.widen_for(most);
         }
         match &mut self.0 {
-            Width::Zero(len) => *len += values.len(),
+            Width::None { len, .. } => *len += values.len(),
             Width::One(v) => v.extend(values.iter().map(|&value| value.into() as u8)),
             Width::Two(v) => v.extend(values.iter().map(|&value| value.into() as u16)),
             Width::Four(v) => v.extend(values.iter().map(|&value| value.into() as u32)),
@@ -134,10 +142,27 @@ impl Column {
         }
     }
 
+    /// Appends numbers that ascend one by one, if those before them do.
+    fn goes_on_with<T: Copy + Into<u64>>(&mut self, values: &[T]) -> bool {
+        let (Width::None { first, len }, [new, _, ..]) = (&mut self.0, values) else {
+            return false;
+        };
+        let begin = if *len == 0 { (*new).into() } else { *first };
+        let mut places = values.iter().zip(*len..);
+        if begin == 0 || !places.all(|(&value, at)| goes_on(begin, at, value.into())) {
+            return false;
+        }
+        (*first, *len) = (begin, *len + values.len());
+        true
+    }
+
     /// Appends zeros.
     pub fn append_zeros(&mut self, count: usize) {
+        if matches!(self.0, Width::None { first: 1.., .. }) {
+            self.widen_for(0);
+        }
         match &mut self.0 {
-            Width::Zero(len) => *len += count,
+            Width::None { len, .. } => *len += count,
             Width::One(v) => v.resize(v.len() + count, 0),
             Width::Two(v) => v.resize(v.len() + count, 0),
             Width::Four(v) => v.resize(v.len() + count, 0),
@@ -156,9 +181,15 @@ impl Column {
         }
         let range = start..start + out.len();
         match &self.0 {
-            Width::Zero(len) => {
+            Width::None { first, len } => {
                 assert!(range.end <= *len, "{range:?} out of a column of {len}");
-                out.fill(T::taken(0));
+                match first {
+                    0 => out.fill(T::taken(0)),
+                    _ => out
+                        .iter_mut()
+                        .zip(first + start as u64..)
+                        .for_each(|(place, number)| *place = T::taken(number)),
+                }
             }
             Width::One(v) => copy(&v[range], out),
             Width::Two(v) => copy(&v[range], out),
@@ -173,7 +204,13 @@ impl Column {
             values.iter().filter(|&value| *value == T::default()).count()
         }
         match &self.0 {
-            Width::Zero(len) => *len,
+            Width::None { first, len } => {
+                if *first == 0 {
+                    *len
+                } else {
+                    0
+                }
+            }
             Width::One(v) => count(v),
             Width::Two(v) => count(v),
             Width::Four(v) => count(v),
@@ -184,6 +221,9 @@ impl Column {
     /// Whether the column is wide enough for a number.
     #[inline]
     fn holds(&self, value: u64) -> bool {
+        if let Width::None { first: 1.., .. } = self.0 {
+            return false;
+        }
         let bits = 8 * self.bytes_per_entry() as u32;
         value.checked_shr(bits).unwrap_or(0) == 0
     }
@@ -200,7 +240,10 @@ impl Column {
             order.iter().map(|&index| values[index as usize]).collect()
         }
         Column(match &self.0 {
-            Width::Zero(_) => Width::Zero(order.len()),
+            Width::None { first: 0, .. } => Width::None { first: 0, len: order.len() },
+            Width::None { .. } => {
+                return order.iter().map(|&index| self.get(index as usize)).collect();
+            }
             Width::One(v) => Width::One(pick(v, order)),
             Width::Two(v) => Width::Two(pick(v, order)),
             Width::Four(v) => Width::Four(pick(v, order)),
@@ -211,7 +254,7 @@ impl Column {
     /// Gives back the spare capacity.
     pub fn shrink_to_fit(&mut self) {
         match &mut self.0 {
-            Width::Zero(_) => {}
+            Width::None { .. } => {}
             Width::One(v) => v.shrink_to_fit(),
             Width::Two(v) => v.shrink_to_fit(),
             Width::Four(v) => v.shrink_to_fit(),
@@ -221,6 +264,11 @@ impl Column {
 
     #[cold]
     fn widen_for(&mut self, value: u64) {
+        // Of numbers that have a width, those that are there fit into it.
+        let value = match self.0 {
+            Width::None { first: first @ 1.., len } => value | (first + (len as u64 - 1)),
+            _ => value,
+        };
         self.0 = if value <= u64::from(u8::MAX) {
             Width::One(self.iter().map(|v| v as u8).collect())
         } else if value <= u64::from(u16::MAX) {
@@ -230,6 +278,21 @@ impl Column {
         } else {
             Width::Eight(self.iter().collect())
         };
+    }
+}
+
+/// The number at a place of a column without width.
+#[inline]
+fn without_width(first: u64, index: usize) -> u64 {
+    if first == 0 { 0 } else { first + index as u64 }
+}
+
+/// Whether a number goes on with a column of a length without width.
+#[inline]
+fn goes_on(first: u64, len: usize, value: u64) -> bool {
+    match first {
+        0 => value == 0,
+        _ => first.checked_add(len as u64) == Some(value),
     }
 }
 
@@ -312,8 +375,48 @@ mod tests {
     }
 
     #[test]
-    fn a_column_of_zeros_takes_no_memory() {
+    fn a_column_of_zeros_takes_no_memory_nor_one_of_steps() {
         let column: Column = std::iter::repeat_n(0, 1000).collect();
         assert_eq!((column.len(), column.bytes()), (1000, 0));
+        let mut column = Column::default();
+        (0..10u64).for_each(|batch| {
+            column.append(&(7 + 100 * batch..107 + 100 * batch).collect::<Vec<_>>())
+        });
+        column.push(1007);
+        assert_eq!((column.len(), column.bytes(), column.get(1000)), (1001, 0, 1007));
+    }
+
+    /// Steps, broken in every way, are a vector.
+    #[test]
+    fn numbers_that_ascend_for_a_while_are_a_vector() {
+        for first in [0, 1, 250, 65_530, u64::from(u32::MAX) - 4, u64::MAX - 12] {
+            for next in [0, 1, first + 5, first + 6, 300, u64::MAX] {
+                for way in 0..4 {
+                    let mut numbers: Vec<u64> = (first..first + 6).collect();
+                    let mut column = Column::default();
+                    column.append(&numbers);
+                    match way {
+                        0 => column.push(next),
+                        1 => column.append(&[next, next]),
+                        2 => column.append_zeros(2),
+                        _ => column.set(2, next),
+                    }
+                    match way {
+                        0 => numbers.push(next),
+                        1 => numbers.extend([next, next]),
+                        2 => numbers.extend([0, 0]),
+                        _ => numbers[2] = next,
+                    }
+                    assert_eq!(column.iter().collect::<Vec<_>>(), numbers);
+                    let mut read = vec![0u64; numbers.len() - 1];
+                    column.read(1, &mut read);
+                    assert_eq!(read, numbers[1..]);
+                    assert_eq!(column.zeros(), numbers.iter().filter(|&&n| n == 0).count());
+                    let turned = column.permuted(&[5, 0, 3]);
+                    let picked = [numbers[5], numbers[0], numbers[3]];
+                    assert_eq!(turned.iter().collect::<Vec<_>>(), picked);
+                }
+            }
+        }
     }
 }

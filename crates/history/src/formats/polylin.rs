@@ -128,13 +128,13 @@ fn plain_row(bytes: &[u8], object: &Object, names: &[Name]) -> Option<(Row, usiz
     let value = next_number(bytes, &mut at)? as i64;
     let answer = match object.methods[method].1 {
         Asks => {
-            let answer = match bytes.get(at..at + 2)? {
-                b" 0" => ValueId::FALSE,
-                b" 1" => ValueId::TRUE,
-                _ => return None,
-            };
+            let &[blank, digit] = bytes.get(at..)?.first_chunk()?;
+            if blank != b' ' || digit & !1 != b'0' {
+                return None;
+            }
             at += 2;
-            answer
+            // Looked up, since it cannot be foretold.
+            [ValueId::FALSE, ValueId::TRUE][usize::from(digit & 1)]
         }
         Adds | Takes => ValueId::ABSENT,
     };

@@ -255,7 +255,7 @@ impl PriorityQueue {
                 other => others.extend(other),
             }
         }
-        self.heap.extend(others);
+        others.into_iter().for_each(|other| self.heap.push(other));
         is_found
     }
 }
@@ -294,8 +294,9 @@ impl Model for PriorityQueue {
         match verb {
             PriorityVerb::Insert => {
                 let priority = self.priorities.of_value(record.values(), record.arg);
-                self.heap.extend(priority.map(|priority| (priority, record.arg)));
-                priority.is_some() && record.is_done()
+                let Some(priority) = priority else { return false };
+                self.heap.push((priority, record.arg));
+                record.is_done()
             }
             PriorityVerb::Extract | PriorityVerb::Peek => match record.taken() {
                 Said::This(Some(value)) if verb == PriorityVerb::Extract => self.take(value),

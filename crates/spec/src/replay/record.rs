@@ -99,8 +99,7 @@ impl<'h> Record<'h> {
     #[inline]
     pub fn truth(&self) -> Said<bool> {
         self.if_returned(|| match self.result {
-            ValueId::TRUE => Said::This(true),
-            ValueId::FALSE => Said::This(false),
+            ValueId::TRUE | ValueId::FALSE => Said::This(self.result == ValueId::TRUE),
             ValueId::ABSENT | ValueId::NIL => Said::Nothing,
             _ => Said::Nonsense,
         })
@@ -111,8 +110,7 @@ impl<'h> Record<'h> {
     pub fn success(&self, bare: Said<bool>) -> Said<bool> {
         self.if_returned(|| match self.result {
             _ if self.ended == Outcome::Failed => Said::This(false),
-            ValueId::TRUE => Said::This(true),
-            ValueId::FALSE => Said::This(false),
+            ValueId::TRUE | ValueId::FALSE => Said::This(self.result == ValueId::TRUE),
             _ if self.is_bare() => bare,
             _ => Said::Nonsense,
         })

@@ -30,7 +30,7 @@ use crate::fast::structures::bit_tree::BitTree;
 use crate::fast::structures::buckets::Buckets;
 use crate::fast::structures::range_min::RangeMin;
 use crate::fast::{Declined, Part};
-use seriatim_history::{History, OpId, Value, ValueId};
+use seriatim_history::{History, OpId, Stretch, Value, ValueId};
 use seriatim_spec::{Claim, names};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -59,8 +59,13 @@ pub fn check(part: Part<'_>, priority: Priority) -> Result<Claim, Declined> {
 /// An operation with an argument that has no order with another's; the specification refuses it.
 fn unordered(part: &Part<'_>) -> Option<OpId> {
     let history = part.history;
-    let is_plain = |op| !history.arg(op).is_present() || history.arg(op).as_inline_int().is_some();
-    if part.operations().all(is_plain) {
+    let is_plain = |arg: ValueId| !arg.is_present() || arg.as_inline_int().is_some();
+    let mut stretch = Stretch::default();
+    let all_plain = (0..part.len()).step_by(Stretch::LONGEST).all(|start| {
+        part.read_stretch(start, &mut stretch);
+        stretch.arg[..stretch.len].iter().all(|&arg| is_plain(ValueId(arg)))
+    });
+    if all_plain {
         return None;
     }
     let with_arg = part.operations().filter(|&op| history.arg(op).is_present());
@@ -92,6 +97,8 @@ pub(in crate::fast) struct Plan {
     lives: Vec<Life>,
     /// The removals in the order of their cells; right where there are no peeks.
     served: Vec<Served>,
+    /// The values in the order of the events by which they are inside, each with that event.
+    entered: Vec<(Rank, Item)>,
     peeked: Vec<Rank>,
     empty_cells: Vec<u32>,
 }
@@ -260,6 +267,7 @@ struct Sweep<'c> {
     by_priority: &'c [Item],
     lives: Vec<Life>,
     served: Vec<Served>,
+    entered: Vec<(Rank, Item)>,
     /// By place, the first and the last place of an equal value; empty if all values differ.
     equals: Vec<(u32, u32)>,
     /// By event, the value of its operation.
@@ -314,6 +322,7 @@ impl<'c> Sweep<'c> {
             by_priority,
             lives,
             served: Vec::with_capacity(count),
+            entered: Vec::with_capacity(count),
             equals: if sorted.differ { Vec::new() } else { equals(by_priority, &container.values) },
             who,
             inside: BitTree::new(count),
@@ -365,8 +374,8 @@ impl<'c> Sweep<'c> {
         if has_peeks {
             self.nearest();
         }
-        let Sweep { lives, served, peeked, .. } = self;
-        Ok(Plan { lives, served, peeked, empty_cells })
+        let Sweep { lives, served, entered, peeked, .. } = self;
+        Ok(Plan { lives, served, entered, peeked, empty_cells })
     }
 
     /// The first and the last place of values equal to the one at a place.
@@ -430,6 +439,9 @@ impl<'c> Sweep<'c> {
     fn value_event(&mut self, item: Item, life: Life, event: Rank) -> Result<(), Core> {
         if life.ret == event && self.lives[item.index()].removed == 0 {
             return Err(self.blocked(item, self.removal(item)));
+        }
+        if event == life.lo {
+            self.entered.push((event, item));
         }
         if event == life.hi {
             if life.lo < life.hi {
@@ -582,20 +594,26 @@ fn order(container: &Container, coverage: &Coverage, plan: &Plan) -> Vec<OpId> {
     order
 }
 
-/// The same order where there are no peeks: then the removals come sorted by cell.
+/// The same order where there are no peeks: then removals and insertions come sorted by cell, and
+/// nothing is inserted in a cell but the value of the event behind it.
 fn order_without_peeks(container: &Container, plan: &Plan) -> Vec<OpId> {
     let stays = |life: &Life| !(life.ends() && life.removed <= life.lo);
-    let entering = plan.lives.iter().zip(0..).filter(|(life, _)| stays(life));
-    let enter =
-        Buckets::new(container.end as usize + 1, entering.map(|(life, item)| (life.lo, item)));
+    let entering = plan.entered.iter().filter(|(_, item)| stays(&plan.lives[item.index()]));
+    let mut entering = entering.peekable();
     let mut alone: Vec<(Rank, OpId)> =
         plan.empty_cells.iter().copied().zip(container.empties.iter().map(|e| e.op)).collect();
     alone.sort_by_key(|&(cell, _)| cell);
     let mut alone = alone.iter().peekable();
     let mut order = Vec::with_capacity(2 * container.len() + alone.len());
     let mut served = &plan.served[..];
-    let (mut leaving, mut few): (Vec<Served>, Vec<u32>) = (Vec::new(), Vec::new());
-    for cell in 0..=container.end {
+    let mut leaving: Vec<Served> = Vec::new();
+    loop {
+        let nexts = [
+            served.first().map(|served| served.cell),
+            alone.peek().map(|alone| alone.0),
+            entering.peek().map(|entering| entering.0),
+        ];
+        let Some(cell) = nexts.into_iter().flatten().min() else { return order };
         let here = served.iter().take_while(|served| served.cell == cell).count();
         leaving.clear();
         leaving.extend_from_slice(&served[..here]);
@@ -608,12 +626,10 @@ fn order_without_peeks(container: &Container, plan: &Plan) -> Vec<OpId> {
         while let Some(&(_, op)) = alone.next_if(|alone| alone.0 == cell) {
             order.push(op);
         }
-        few.clear();
-        few.extend_from_slice(enter.of(cell as usize));
-        few.sort_unstable_by_key(|&item| plan.lives[item as usize].place);
-        order.extend(few.iter().map(|&item| container.insert[item as usize].op));
+        while let Some(&(_, item)) = entering.next_if(|entering| entering.0 == cell) {
+            order.push(container.insert[item.index()].op);
+        }
     }
-    order
 }
 
 /// The cells in which values come and go, and where their peeks are.

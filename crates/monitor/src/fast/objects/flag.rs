@@ -34,7 +34,7 @@ pub(in crate::fast) enum Side {
 }
 
 impl Side {
-    fn other(self) -> Side {
+    pub fn other(self) -> Side {
         match self {
             Side::Down => Side::Up,
             Side::Up => Side::Down,

@@ -13,4 +13,5 @@ pub mod register;
 pub mod semaphore;
 pub mod set;
 pub(super) mod set_sweep;
+pub(super) mod set_window;
 pub(super) mod tally;
