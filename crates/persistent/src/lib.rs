@@ -163,7 +163,7 @@ impl<K: Ord, V> Map<K, V> {
 impl<K: Ord + Hash + Clone, V: Hash + Clone> Map<K, V> {
     /// Gives a key a value.
     pub fn insert(&mut self, key: K, value: V) {
-        let (priority, own) = (priority_of(&key), own_hash(&key, &value));
+        let (priority, own) = (priority(&key), own_hash(&key, &value));
         let (left, right) = (None, None);
         let node = Node { key, value, priority, own, size: 1, sum: own, left, right };
         insert(&mut self.root, node);
@@ -186,10 +186,10 @@ impl<K: Ord + Hash + Clone, V: Hash + Clone> Map<K, V> {
     }
 }
 
-/// Where a key stands in the heap. That nobody outside of the process can know it keeps trees flat:
-/// who chose keys whose priorities ascend with them would make a tree a list, and the calls along
-/// it overflow the stack.
-fn priority_of(key: &impl Hash) -> u64 {
+/// Where a key stands in the heap of a treap. That nobody outside of the process can know it keeps
+/// trees flat: who chose keys whose priorities ascend with them would make a tree a list, and the
+/// calls along it overflow the stack.
+pub fn priority(key: &impl Hash) -> u64 {
     static SECRET: LazyLock<u64> = LazyLock::new(|| RandomState::new().build_hasher().finish());
     let mut hasher = Mixer(*SECRET);
     key.hash(&mut hasher);
@@ -529,5 +529,25 @@ mod tests {
                 seen.push((map.clone(), plain.clone()));
             });
         }
+    }
+
+    /// An enemy knows the hash of every key, and names only those whose hashes ascend with them.
+    #[test]
+    fn nobody_who_chooses_the_keys_chooses_the_shape() {
+        let mut last = 0;
+        let mut ascends = |key: &u64| {
+            let hash = hash_of(key);
+            let is_next = hash > last && hash - last < u64::MAX / 500;
+            last = if is_next { hash } else { last };
+            is_next
+        };
+        let keys = (0..).filter(|key| ascends(key)).take(500);
+        let map: Map<u64, u64> = keys.map(|key| (key, 0)).collect();
+        fn depth(link: &Link<u64, u64>) -> usize {
+            link.as_ref().map_or(0, |node| 1 + depth(&node.left).max(depth(&node.right)))
+        }
+        assert_eq!(map.len(), 500);
+        // By the known hash it would be 500, by a secret one it is some 20.
+        assert!(depth(&map.root) < 100, "{}", depth(&map.root));
     }
 }
