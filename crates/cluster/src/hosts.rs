@@ -4,6 +4,7 @@
 //! addresses must be of the loopback interface, unless the caller says that the network may be
 //! used.
 
+use seriatim_history::Outside;
 use std::net::ToSocketAddrs;
 
 /// Whether addresses may be of other machines.
@@ -30,14 +31,15 @@ pub fn parse(text: &str, reach: Reach) -> Result<Vec<String>, String> {
             continue;
         }
         let unresolved = |reason: String| {
-            format!("line {number}: expected host:port, found `{line}` ({reason})")
+            format!("line {number}: expected host:port, found `{}` ({reason})", Outside(line))
         };
         let resolved: Vec<_> =
             line.to_socket_addrs().map_err(|error| unresolved(error.to_string()))?.collect();
         if reach == Reach::Loopback && !resolved.iter().all(|address| address.ip().is_loopback()) {
             return Err(format!(
-                "line {number}: {line} is not of this machine; what travels is not encrypted, so \
-                 this must be allowed with --open-network"
+                "line {number}: {} is not of this machine; what travels is not encrypted, so this \
+                 must be allowed with --open-network",
+                Outside(line)
             ));
         }
         addresses.push(line.to_owned());

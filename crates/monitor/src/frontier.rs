@@ -30,7 +30,10 @@
 //!
 //! Between *quiet moments*, at which nothing is open, the frontier grows with the operations that
 //! overlap; at a quiet moment it is a set of states. The work is bounded: with more than [`MOST`]
-//! configurations the frontier gives up and says so ([`Declined::TooManyChoices`]). Objects that
+//! configurations the frontier gives up and says so ([`Declined::TooManyChoices`]), and likewise
+//! with more than [`MOST_NOTED`] answers that open operations may give
+//! ([`Declined::TooManyAnswers`]): what is never returned must not slow down everything after it.
+//! Configurations share what is noted, and states what they hold. Objects that
 //! consist of independent parts (keys) have a frontier for each part, until an operation looks at
 //! the whole ([`Declined::Whole`]).
 //!
@@ -52,6 +55,9 @@ use seriatim_spec::{ChosenReader, Decoded};
 
 /// How many configurations may be looked at for one event.
 pub const MOST: usize = 1 << 13;
+
+/// How many answers of open operations may be noted in a configuration, by their weight.
+pub const MOST_NOTED: usize = 1 << 18;
 
 /// A monitor of any specification that hears of events as they happen. After it has stopped it must
 /// not be used again.
@@ -85,12 +91,15 @@ pub fn frontier(reader: &ChosenReader, sample: Sample<'_>) -> Result<Box<dyn Exa
 
 /// The frontier of a specification.
 pub fn frontier_of<L: Live + 'static>(live: L) -> Box<dyn Exact> {
-    Box::new(Watched { live, open: HashMap::new(), parts: HashMap::new(), now: 0 })
+    let first = live.initial();
+    Box::new(Watched { live, first, open: HashMap::new(), parts: HashMap::new(), now: 0 })
 }
 
 /// What is watched: the frontiers of all parts.
 struct Watched<L: Live> {
     live: L,
+    /// The state before the first operation.
+    first: L::State,
     /// The part of each open operation.
     open: HashMap<OpId, Option<u64>>,
     parts: HashMap<Option<u64>, Part<L>>,
@@ -112,8 +121,8 @@ impl<L: Live> Exact for Watched<L> {
             return Err(Declined::Whole.into());
         }
         self.open.insert(op, name);
-        let live = &self.live;
-        let part = self.parts.entry(name).or_insert_with(|| Part::new(live, &what));
+        let (live, first) = (&self.live, &self.first);
+        let part = self.parts.entry(name).or_insert_with(|| Part::new(live, first, &what));
         part.call(live, self.now, op, what);
         Ok(())
     }
@@ -125,26 +134,26 @@ impl<L: Live> Exact for Watched<L> {
         else {
             return unheard("a return without a call".to_owned());
         };
-        let (is_possible, reason) = match decoded {
+        let objection = match decoded {
             Decoded::Pending(_) => {
-                part.lose(op);
-                return Ok(());
+                if !part.lose(&self.live, op) {
+                    return Ok(());
+                }
+                None
             }
-            Decoded::Dropped => {
-                (part.fail(op), format!("{} failed, and something saw its effect", told.method))
-            }
+            Decoded::Dropped => (!part.fail(op))
+                .then(|| format!("{} failed, and something saw its effect", told.method)),
             Decoded::Completed(what, answer) => {
-                let reason = part.objection(&self.live, &what, &answer);
-                (part.ret(&self.live, self.now, op, (what, answer))?, reason)
+                part.ret(&self.live, self.now, op, (what, answer))?
             }
         };
         self.open.remove(&op);
-        if is_possible && part.is_as_at_first(&self.live) {
+        if objection.is_none() && part.is_as_at_first(&self.first) {
             self.parts.remove(&name);
         }
-        match is_possible {
-            false => Err(Stop::violation(op, reason)),
-            true => Ok(()),
+        match objection {
+            Some(reason) => Err(Stop::violation(op, reason)),
+            None => Ok(()),
         }
     }
 

@@ -1,20 +1,27 @@
-//! An ordered map for the states of specifications.
+//! Maps and lines for the states of specifications.
 //!
 //! A search keeps thousands of states that differ in one entry. [`Map`] is made for that: a copy
 //! costs nothing, a change costs O(log n) and shares the rest, the hash is kept up to date with
-//! every change, and two maps are compared along what they do not share.
+//! every change, and two maps are compared along what they do not share. [`Entries`] is the same
+//! for states that mostly have few entries, and [`Deque`] for lines with two ends.
 //!
-//! It is a treap: a search tree by key and a heap by the hash of the key. Its shape depends on its
+//! A [`Map`] is a treap: a search tree by key and a heap by the hash of the key. Its shape depends on its
 //! keys alone, whatever the order in which they came, so equal maps have equal trees.
 
 #![forbid(unsafe_code)]
 
+mod deque;
+mod entries;
+
+pub use deque::Deque;
+pub use entries::Entries;
+
 use std::borrow::Borrow;
 use std::cmp::Ordering;
 use std::fmt;
-use std::hash::{Hash, Hasher};
+use std::hash::{BuildHasher, Hash, Hasher, RandomState};
 use std::ops::Bound;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 /// An ordered map whose copies share what they have in common.
 ///
@@ -62,6 +69,34 @@ impl<K, V> Map<K, V> {
     /// Whether there is no entry.
     pub fn is_empty(&self) -> bool {
         self.root.is_none()
+    }
+
+    /// The entry with the least key.
+    pub fn first(&self) -> Option<(&K, &V)> {
+        let mut node = self.root.as_deref()?;
+        while let Some(left) = node.left.as_deref() {
+            node = left;
+        }
+        Some((&node.key, &node.value))
+    }
+
+    /// The entry with the greatest key.
+    pub fn last(&self) -> Option<(&K, &V)> {
+        let mut node = self.root.as_deref()?;
+        while let Some(right) = node.right.as_deref() {
+            node = right;
+        }
+        Some((&node.key, &node.value))
+    }
+
+    /// An estimate of the memory that this map does not share with the one it was made from.
+    pub fn own_bytes(&self) -> usize {
+        let path = usize::BITS - self.len().leading_zeros();
+        path as usize * (size_of::<Node<K, V>>() + 2 * size_of::<usize>())
+    }
+
+    fn sum(&self) -> u64 {
+        sum(&self.root)
     }
 
     /// The entries by ascending key.
@@ -128,11 +163,16 @@ impl<K: Ord, V> Map<K, V> {
 impl<K: Ord + Hash + Clone, V: Hash + Clone> Map<K, V> {
     /// Gives a key a value.
     pub fn insert(&mut self, key: K, value: V) {
-        let priority = hash_of(&key);
-        let own = hash_of(&(priority, &value));
+        let (priority, own) = (priority(&key), own_hash(&key, &value));
         let (left, right) = (None, None);
         let node = Node { key, value, priority, own, size: 1, sum: own, left, right };
         insert(&mut self.root, node);
+    }
+
+    /// Whether every key of this map is one of another. Cost: O(d log n), where d is the number of
+    /// nodes that the two do not share.
+    pub fn is_within(&self, other: &Self) -> bool {
+        is_within(&self.root, &other.root)
     }
 
     /// Takes a key's entry out.
@@ -146,15 +186,28 @@ impl<K: Ord + Hash + Clone, V: Hash + Clone> Map<K, V> {
     }
 }
 
+/// Where a key stands in the heap of a treap. That nobody outside of the process can know it keeps
+/// trees flat: who chose keys whose priorities ascend with them would make a tree a list, and the
+/// calls along it overflow the stack.
+pub fn priority(key: &impl Hash) -> u64 {
+    static SECRET: LazyLock<u64> = LazyLock::new(|| RandomState::new().build_hasher().finish());
+    let mut hasher = Mixer(*SECRET);
+    key.hash(&mut hasher);
+    hasher.finish()
+}
+
+/// The hash of an entry, the same in every run.
+fn own_hash(key: &impl Hash, value: &impl Hash) -> u64 {
+    hash_of(&(hash_of(key), value))
+}
+
 fn hash_of(entry: &impl Hash) -> u64 {
     let mut hasher = Mixer(0);
     entry.hash(&mut hasher);
     hasher.finish()
 }
 
-/// A hash that is the same in every run: a word is mixed in by a multiplication whose halves are
-/// folded together. It keeps no secret; whoever chooses keys that collide makes a tree deep, and
-/// nothing wrong.
+/// A word is mixed in by a multiplication whose halves are folded together.
 struct Mixer(u64);
 
 impl Hasher for Mixer {
@@ -294,6 +347,26 @@ fn join<K: Ord + Clone, V: Clone>(left: Link<K, V>, right: Link<K, V>) -> Link<K
             }
         }
     }
+}
+
+/// Whether every key of the first tree is in the second. Of two roots that differ, the one above is
+/// not in the other tree, where everything stands below the other root.
+fn is_within<K: Ord + Clone, V: Clone>(a: &Link<K, V>, b: &Link<K, V>) -> bool {
+    let (Some(one), Some(other)) = (a, b) else { return a.is_none() };
+    if Arc::ptr_eq(one, other) {
+        return true;
+    }
+    if one.size > other.size {
+        return false;
+    }
+    if one.key == other.key {
+        return is_within(&one.left, &other.left) && is_within(&one.right, &other.right);
+    }
+    if one.is_above(other) {
+        return false;
+    }
+    let (left, right) = split(a.clone(), &other.key);
+    is_within(&left, &other.left) && is_within(&right, &other.right)
 }
 
 /// The entries of a map by ascending key.
@@ -449,10 +522,32 @@ mod tests {
                 assert!(fresh == *map && hash_of(&fresh) == hash_of(map));
                 for (other, other_plain) in seen.iter().rev().take(20) {
                     assert_eq!(other == map, other_plain == plain);
+                    let is_within = other_plain.keys().all(|key| plain.contains_key(key));
+                    assert_eq!(other.is_within(map), is_within);
                     assert_eq!(other.cmp(map), other_plain.cmp(plain));
                 }
                 seen.push((map.clone(), plain.clone()));
             });
         }
+    }
+
+    /// An enemy knows the hash of every key, and names only those whose hashes ascend with them.
+    #[test]
+    fn nobody_who_chooses_the_keys_chooses_the_shape() {
+        let mut last = 0;
+        let mut ascends = |key: &u64| {
+            let hash = hash_of(key);
+            let is_next = hash > last && hash - last < u64::MAX / 500;
+            last = if is_next { hash } else { last };
+            is_next
+        };
+        let keys = (0..).filter(|key| ascends(key)).take(500);
+        let map: Map<u64, u64> = keys.map(|key| (key, 0)).collect();
+        fn depth(link: &Link<u64, u64>) -> usize {
+            link.as_ref().map_or(0, |node| 1 + depth(&node.left).max(depth(&node.right)))
+        }
+        assert_eq!(map.len(), 500);
+        // By the known hash it would be 500, by a secret one it is some 20.
+        assert!(depth(&map.root) < 100, "{}", depth(&map.root));
     }
 }

@@ -1,10 +1,16 @@
 //! The report for programs: one JSON object, whose schema is `docs/report-schema.json`.
 //!
+//! Values are whole where they are data: what an operation was called with and what it returned.
+//! In sentences, states and names, which may repeat a value any number of times, the middle of what
+//! is longer than a screen gives way to its length, so that the report is as long as what it is
+//! about and no longer.
+//!
 //! The schema is versioned by the field `schema`. Within a version fields are only added, never
 //! removed or given another meaning.
 
 use crate::evidence::Evidence;
 use crate::report::{Report, decider, returns_within};
+use crate::text::{SCREEN, middle};
 use serde::ser::{SerializeMap, Serializer};
 use serde::{Serialize, ser};
 use serde_json::value::RawValue;
@@ -14,6 +20,7 @@ use seriatim_history::{
 use seriatim_spec::{
     Attempt, Context, Counterexample, Limit, PartVerdict, Unknown, Verdict, ViolatedPart,
 };
+use std::borrow::Cow;
 use std::io::{self, Write};
 
 /// The version of the schema.
@@ -40,8 +47,8 @@ struct Document<'r> {
     processes: usize,
     parts: Vec<Part<'r>>,
     statistics: Costs,
-    warnings: &'r [String],
-    notes: &'r [String],
+    warnings: Vec<Cow<'r, str>>,
+    notes: Vec<Cow<'r, str>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     evidence: Option<&'r Evidence>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -84,8 +91,8 @@ impl<'r> Document<'r> {
                 configurations: report.statistics.configurations,
                 memory_bytes: report.statistics.memory,
             },
-            warnings: &report.warnings,
-            notes: &report.notes,
+            warnings: told(&report.warnings),
+            notes: told(&report.notes),
             evidence: report.evidence.as_ref(),
             witness,
             counterexample,
@@ -113,7 +120,7 @@ struct Costs {
 
 #[derive(Serialize)]
 struct Part<'r> {
-    label: &'r str,
+    label: Cow<'r, str>,
     operations: usize,
     standing: &'static str,
     decided_by: Option<&'r str>,
@@ -122,7 +129,7 @@ struct Part<'r> {
 impl<'r> Part<'r> {
     fn of(part: &'r PartVerdict) -> Self {
         Part {
-            label: &part.label,
+            label: middle(&part.label, SCREEN),
             operations: part.operations,
             standing: part.standing.word(),
             decided_by: decider(part.decided_by),
@@ -133,14 +140,15 @@ impl<'r> Part<'r> {
 /// A violated part with its core.
 #[derive(Serialize)]
 struct Violated<'r> {
-    label: &'r str,
+    label: Cow<'r, str>,
     operations: Ids<'r>,
-    why: &'r str,
+    why: Cow<'r, str>,
 }
 
 impl<'r> Violated<'r> {
     fn of(part: &'r ViolatedPart) -> Self {
-        Violated { label: &part.label, operations: Ids(&part.operations), why: &part.why }
+        let (label, why) = (middle(&part.label, SCREEN), middle(&part.why, SCREEN));
+        Violated { label, operations: Ids(&part.operations), why }
     }
 }
 
@@ -200,7 +208,7 @@ fn line(history: &History, op: OpId) -> Option<u64> {
 
 #[derive(Serialize)]
 struct Refutation<'r> {
-    part: Option<&'r str>,
+    part: Option<Cow<'r, str>>,
     operations: Vec<Shown<'r>>,
     horizon: Option<Time>,
     context: Option<Before<'r>>,
@@ -218,12 +226,12 @@ impl<'r> Refutation<'r> {
                 Horizon::Whole => None,
                 Horizon::Until(end) => Some(end),
             },
-            context: found
-                .context
-                .as_ref()
-                .map(|Context { order, state }| Before { order: Order { history, order }, state }),
+            context: found.context.as_ref().map(|Context { order, state }| Before {
+                order: Order { history, order },
+                state: middle(state, SCREEN),
+            }),
             explanation: Reasons {
-                sentence: &found.explanation.sentence,
+                sentence: middle(&found.explanation.sentence, SCREEN),
                 attempts: found.explanation.attempts.iter().map(Trial::of).collect(),
             },
         }
@@ -234,33 +242,35 @@ impl<'r> Refutation<'r> {
 struct Before<'r> {
     #[serde(flatten)]
     order: Order<'r>,
-    state: &'r str,
+    state: Cow<'r, str>,
 }
 
 #[derive(Serialize)]
 struct Reasons<'r> {
-    sentence: &'r str,
+    sentence: Cow<'r, str>,
     attempts: Vec<Trial<'r>>,
 }
 
 #[derive(Serialize)]
 struct Trial<'r> {
     order: Ids<'r>,
-    state: &'r str,
+    state: Cow<'r, str>,
     stuck: Vec<Stuck<'r>>,
 }
 
 impl<'r> Trial<'r> {
     fn of(attempt: &'r Attempt) -> Self {
-        let stuck = attempt.stuck.iter().map(|(op, reason)| Stuck { id: op.0, reason });
-        Trial { order: Ids(&attempt.order), state: &attempt.state, stuck: stuck.collect() }
+        let stuck = attempt.stuck.iter();
+        let stuck = stuck.map(|(op, why)| Stuck { id: op.0, reason: middle(why, SCREEN) });
+        let state = middle(&attempt.state, SCREEN);
+        Trial { order: Ids(&attempt.order), state, stuck: stuck.collect() }
     }
 }
 
 #[derive(Serialize)]
 struct Stuck<'r> {
     id: u32,
-    reason: &'r str,
+    reason: Cow<'r, str>,
 }
 
 /// One operation, as far as the counterexample knows it.
@@ -319,7 +329,7 @@ impl<'r> Shown<'r> {
             call_time: history.display_time(operation.call()),
             return_time: ret.map(|ret| history.display_time(ret)),
             line: line(history, op),
-            text,
+            text: middle(&text, SCREEN).into_owned(),
             note: history.note(op).cloned().map(Written),
         }
     }
@@ -331,8 +341,8 @@ struct Ignorance<'r> {
     #[serde(skip_serializing_if = "Option::is_none")]
     defect: Option<&'r str>,
     linearizable_events: usize,
-    decided: &'r [String],
-    open: &'r [String],
+    decided: Vec<Cow<'r, str>>,
+    open: Vec<Cow<'r, str>>,
 }
 
 impl<'r> Ignorance<'r> {
@@ -348,10 +358,15 @@ impl<'r> Ignorance<'r> {
             },
             defect: unknown.defect.as_deref(),
             linearizable_events: unknown.linearizable_events,
-            decided: &unknown.decided,
-            open: &unknown.open,
+            decided: told(&unknown.decided),
+            open: told(&unknown.open),
         }
     }
+}
+
+/// Sentences or names, each at most a screen long.
+fn told(texts: &[String]) -> Vec<Cow<'_, str>> {
+    texts.iter().map(|text| middle(text, SCREEN)).collect()
 }
 
 /// A value in JSON. What JSON cannot say is wrapped: `{"#name": "x"}`, `{"#number": "1/3"}`,

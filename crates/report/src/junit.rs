@@ -7,6 +7,7 @@
 use crate::markup::escaped;
 use crate::report::Report;
 use crate::terminal::{self, Style};
+use crate::text;
 use seriatim_spec::Verdict;
 use std::fmt::Write;
 
@@ -58,7 +59,7 @@ pub fn render(cases: &[Case<'_>]) -> String {
         match case {
             Case::Checked(report) => checked(report, &mut xml),
             Case::Unreadable { problem, .. } => {
-                let problem = escaped(problem);
+                let problem = escaped(&text::middle(problem, text::SCREEN));
                 let _ = writeln!(xml, "      <error type=\"input\" message=\"{problem}\"></error>");
             }
         }
@@ -106,15 +107,16 @@ fn checked(report: &Report<'_>, xml: &mut String) {
         }
     };
     if let Some((element, kind, message)) = told {
-        let text = escaped(&terminal::render(report, &Style::plain(WIDTH)));
-        let message = escaped(&message);
+        let whole = escaped(&terminal::render(report, &Style::plain(WIDTH)));
+        let message = escaped(&text::middle(&message, text::SCREEN));
         let _ = writeln!(
             xml,
-            "      <{element} type=\"{kind}\" message=\"{message}\">{text}</{element}>"
+            "      <{element} type=\"{kind}\" message=\"{message}\">{whole}</{element}>"
         );
     }
     if !report.warnings.is_empty() {
-        let warnings = escaped(&report.warnings.join("\n"));
+        let warnings = report.warnings.iter().map(|told| text::middle(told, text::SCREEN));
+        let warnings = escaped(&warnings.collect::<Vec<_>>().join("\n"));
         let _ = writeln!(xml, "      <system-err>{warnings}</system-err>");
     }
 }

@@ -3,11 +3,13 @@
 use crate::States;
 use crate::evidence::{self, Evidence};
 use crate::hints::hints;
+use crate::text;
 use seriatim_history::{History, Horizon, OpId};
 use seriatim_spec::{
     Checked, Counterexample, DecidedBy, PartStanding, PartVerdict, Reader, Strategy, Verdict,
     ViolatedPart,
 };
+use std::borrow::Cow;
 use std::time::Duration;
 
 /// A verdict with everything that a person may want to know about it.
@@ -111,9 +113,9 @@ impl<'a> Report<'a> {
     }
 
     /// The label of the part that is violated, if the history was split.
-    pub(crate) fn violated_part(&self) -> Option<&str> {
+    pub(crate) fn violated_part(&self) -> Option<Cow<'_, str>> {
         let violated = self.parts.iter().find(|part| part.standing == PartStanding::Violation)?;
-        (!violated.label.is_empty()).then_some(&violated.label)
+        (!violated.label.is_empty()).then(|| text::middle(&violated.label, text::SCREEN))
     }
 
     /// How many parts stand how: linearizable, violated, open.

@@ -79,8 +79,8 @@ pub fn shortened(text: &str, limit: usize) -> String {
     short
 }
 
-/// The most characters of one value, state or reason that a report for people shows: about a
-/// screen. JSON has all of it.
+/// The most characters of one value, state or reason that a report shows: about a screen. In JSON,
+/// what operations were called with and what they returned is whole.
 pub const SCREEN: usize = 1_600;
 /// The most characters of a call or a result in a name of an operation.
 pub const NAME: usize = 80;

@@ -1,11 +1,12 @@
 //! A persistent collection of numbers, each any number of times: the state of priority queues,
 //! multisets and large sets.
 //!
-//! A treap whose priorities are a hash of the keys: its shape follows from its contents alone, so
+//! A treap whose priorities are a secret hash of the keys: its shape follows from its contents alone, so
 //! equal collections have equal trees, and a collection shares with the one it was made from all
 //! but the O(log n) nodes on the path to what changed. Hashes add up over the contents. Equality
 //! compares hash and size, then the trees down to the nodes that are shared.
 
+use seriatim_persistent::priority;
 use std::cmp::Ordering;
 use std::fmt;
 use std::hash::{Hash, Hasher};
@@ -36,7 +37,7 @@ fn mixed(key: u32) -> u64 {
 
 /// Whether the first key stands above the second in the tree.
 fn above(a: u32, b: u32) -> bool {
-    (mixed(a), a) > (mixed(b), b)
+    (priority(&a), a) > (priority(&b), b)
 }
 
 impl Collection {

@@ -70,7 +70,7 @@ pub trait Live {
     /// An operation with its arguments.
     type Op: Clone;
     /// An answer.
-    type Answer: Clone + Eq + Hash + Debug;
+    type Answer: Clone + Ord + Hash + Debug;
 
     /// What a record means; an error says why it cannot be read, or not any more.
     fn hear(&mut self, told: Told<'_>) -> Result<Decoded<Self::Op, Self::Answer>, String>;
@@ -96,6 +96,12 @@ pub trait Live {
 
     /// Whether the operation with this answer never changes the state.
     fn leaves_unchanged(&self, op: &Self::Op, answer: &Self::Answer) -> bool;
+
+    /// Whether the operation never changes the state, whatever it answers.
+    fn only_looks(&self, op: &Self::Op) -> bool;
+
+    /// How many values an answer holds, roughly: what it costs to remember it.
+    fn weight(&self, answer: &Self::Answer) -> usize;
 
     /// Why the operation cannot have returned this in a state.
     fn explain(&self, state: &Self::State, op: &Self::Op, answer: &Self::Answer) -> String;
@@ -345,6 +351,18 @@ where
 
     fn leaves_unchanged(&self, op: &Self::Op, answer: &Answer) -> bool {
         Spec::is_read_only(&self.machine, op, Some(answer))
+    }
+
+    fn only_looks(&self, op: &Self::Op) -> bool {
+        Spec::is_read_only(&self.machine, op, None)
+    }
+
+    fn weight(&self, answer: &Answer) -> usize {
+        match answer {
+            Answer::Items(items) => 1 + items.len(),
+            Answer::Text(text) => 1 + text.len() / size_of::<ValueId>(),
+            _ => 1,
+        }
     }
 
     fn explain(&self, state: &Self::State, op: &Self::Op, answer: &Answer) -> String {

@@ -11,8 +11,8 @@ use std::fmt::Debug;
 use std::hash::Hash;
 use std::sync::Arc;
 
-/// What an operation returned.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+/// What an operation returned. The order is any.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Answer {
     /// It is done, and says no more than that.
     Done,

@@ -13,6 +13,7 @@ use crate::objects::{
 };
 use crate::{Collection, Sequence};
 use seriatim_history::ValueId;
+use seriatim_persistent::{Deque, Entries};
 
 /// Something that names values by their ids.
 pub trait Mentions {
@@ -24,6 +25,11 @@ impl Mentions for ValueId {
     fn mention(&self, tell: &mut dyn FnMut(ValueId)) {
         tell(*self);
     }
+}
+
+/// A number names no value.
+impl Mentions for u32 {
+    fn mention(&self, _: &mut dyn FnMut(ValueId)) {}
 }
 
 /// A number names no value.
@@ -41,6 +47,25 @@ impl<T: Mentions> Mentions for Box<[T]> {
     fn mention(&self, tell: &mut dyn FnMut(ValueId)) {
         self.iter().for_each(|one| one.mention(tell));
     }
+}
+
+impl<K: Mentions, V: Mentions> Mentions for Entries<K, V> {
+    fn mention(&self, tell: &mut dyn FnMut(ValueId)) {
+        for (key, value) in self.iter() {
+            key.mention(tell);
+            value.mention(tell);
+        }
+    }
+}
+
+impl Mentions for Deque<ValueId> {
+    fn mention(&self, tell: &mut dyn FnMut(ValueId)) {
+        self.iter().copied().for_each(tell);
+    }
+}
+
+impl Mentions for () {
+    fn mention(&self, _: &mut dyn FnMut(ValueId)) {}
 }
 
 impl<A: Mentions, B: Mentions> Mentions for (A, B) {

@@ -38,6 +38,11 @@ pub enum Declined {
     Whole,
     /// Whoever asked does not want to wait any longer.
     Stopped,
+    /// Operations that do not return may have seen too much to remember.
+    TooManyAnswers {
+        /// How many answers they may give.
+        noted: usize,
+    },
     /// Operations whose result nobody knows leave too many choices.
     TooManyChoices {
         /// How many cases were tried.
@@ -61,6 +66,9 @@ impl fmt::Display for Declined {
             Declined::Unheard { why } => f.write_str(why),
             Declined::Whole => f.write_str("an operation looks at the whole object"),
             Declined::Stopped => f.write_str("the search was faster"),
+            Declined::TooManyAnswers { noted } => {
+                write!(f, "open operations may give too many answers ({noted} were noted)")
+            }
             Declined::TooManyChoices { tried } => {
                 write!(f, "too many choices are open ({tried} were tried)")
             }

@@ -3,11 +3,34 @@
 use super::path::Path;
 use hashbrown::HashMap;
 use seriatim_history::{OpId, ValueId};
+use seriatim_persistent::Map;
 use seriatim_spec::live::{Live, Named};
+use std::hash::Hash;
 
 /// The answers that open operations could have given without changing anything, by operation; only
-/// some. With each answer, after how many changes it could first be given.
-type Noted<A> = Vec<(OpId, Vec<(A, u64)>)>;
+/// some.
+type Noted<A> = Vec<(OpId, Answers<A>)>;
+
+/// The answers that an operation could have given, each with the number of changes after which it
+/// could first be given. Configurations that come from the same one share them.
+#[derive(Clone)]
+pub struct Answers<A> {
+    after: Map<A, u64>,
+    /// The least number of changes.
+    first: u64,
+    weight: usize,
+}
+
+impl<A: Ord + Hash + Clone> Answers<A> {
+    /// The answers and how many changes there were before each.
+    pub fn iter(&self) -> impl Iterator<Item = (&A, &u64)> {
+        self.after.iter()
+    }
+
+    fn has(&self, answer: &A) -> bool {
+        self.after.get(answer).is_some()
+    }
+}
 
 /// The open operations that have changed the state, in ascending order, with their answers; `None`
 /// where nobody will ever ask.
@@ -34,9 +57,9 @@ impl<L: Live> Clone for Configuration<L> {
 
 impl<L: Live> Configuration<L> {
     /// Nothing has happened.
-    pub fn first(live: &L) -> Self {
+    pub fn first(state: L::State) -> Self {
         let (changes, noted, path) = (Vec::new(), Vec::new(), Path::default());
-        Configuration { state: live.initial(), changes, noted, path }
+        Configuration { state, changes, noted, path }
     }
 
     pub fn has_changed(&self, op: OpId) -> bool {
@@ -44,9 +67,14 @@ impl<L: Live> Configuration<L> {
     }
 
     /// The answers that are noted for an operation.
-    pub fn noted(&self, op: OpId) -> &[(L::Answer, u64)] {
+    pub fn noted(&self, op: OpId) -> Option<&Answers<L::Answer>> {
         let place = self.noted.binary_search_by_key(&op, |noted| noted.0);
-        place.map_or(&[], |place| &self.noted[place].1)
+        place.ok().map(|place| &self.noted[place].1)
+    }
+
+    /// What it costs to remember all that is noted.
+    pub fn weight(&self) -> usize {
+        self.noted.iter().map(|(_, answers)| answers.weight).sum()
     }
 
     /// The same without any trace of an operation.
@@ -65,39 +93,39 @@ impl<L: Live> Configuration<L> {
         next
     }
 
-    pub fn note(&mut self, op: OpId, answer: L::Answer) {
-        let noted = (answer, self.path.changes());
-        match self.noted.binary_search_by_key(&op, |noted| noted.0) {
-            Ok(place) if has(&self.noted[place].1, &noted.0) => {}
-            Ok(place) => self.noted[place].1.push(noted),
-            Err(place) => self.noted.insert(place, (op, vec![noted])),
+    pub fn note(&mut self, op: OpId, answer: L::Answer, weight: usize) {
+        let first = self.path.changes();
+        let place = self.noted.binary_search_by_key(&op, |noted| noted.0).unwrap_or_else(|place| {
+            let none = Answers { after: Map::new(), first, weight: 0 };
+            self.noted.insert(place, (op, none));
+            place
+        });
+        let answers = &mut self.noted[place].1;
+        if !answers.has(&answer) {
+            answers.after.insert(answer, first);
+            answers.weight += weight;
         }
     }
 
     /// The first change before which an open operation may still have to be put.
     pub fn first_noted(&self) -> u64 {
-        let noted = self.noted.iter().flat_map(|(_, answers)| answers.iter().map(|noted| noted.1));
-        noted.min().unwrap_or(u64::MAX)
+        self.noted.iter().map(|(_, answers)| answers.first).min().unwrap_or(u64::MAX)
     }
 
     /// Tells the values that are named here.
     pub fn mention(&self, live: &L, tell: &mut dyn FnMut(ValueId)) {
         live.mention(Named::State(&self.state), tell);
-        let noted = self.noted.iter().flat_map(|(_, answers)| answers.iter().map(|noted| &noted.0));
+        let noted = self.noted.iter().flat_map(|(_, answers)| answers.after.keys());
         let given = self.changes.iter().filter_map(|change| change.1.as_ref());
         noted.chain(given).for_each(|answer| live.mention(Named::Answer(answer), tell));
     }
 }
 
-fn has<A: Eq>(answers: &[(A, u64)], answer: &A) -> bool {
-    answers.iter().any(|noted| noted.0 == *answer)
-}
-
 /// Whether every answer of the first is also among the second.
-fn is_covered<A: Eq>(one: &Noted<A>, other: &Noted<A>) -> bool {
+fn is_covered<A: Ord + Hash + Clone>(one: &Noted<A>, other: &Noted<A>) -> bool {
     one.iter().all(|(op, answers)| {
         let place = other.binary_search_by_key(op, |noted| noted.0);
-        place.is_ok_and(|place| answers.iter().all(|noted| has(&other[place].1, &noted.0)))
+        place.is_ok_and(|place| answers.after.is_within(&other[place].1.after))
     })
 }
 

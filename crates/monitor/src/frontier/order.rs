@@ -48,13 +48,8 @@ struct Waiting<L: Live> {
 
 impl<L: Live> Order<L> {
     /// Nothing is placed.
-    pub fn new(live: &L) -> Self {
-        Order {
-            states: vec![live.initial()],
-            latest_call: 0,
-            waiting: HashMap::new(),
-            failed: None,
-        }
+    pub fn new(first: L::State) -> Self {
+        Order { states: vec![first], latest_call: 0, waiting: HashMap::new(), failed: None }
     }
 
     /// Whether there can still be an order.
@@ -181,8 +176,8 @@ impl<L: Live> Order<L> {
     }
 
     /// Whether nothing is remembered but the state at the beginning.
-    pub fn is_as_at_first(&self, live: &L) -> bool {
-        self.is_made() && self.waiting.is_empty() && self.states == [live.initial()]
+    pub fn is_as_at_first(&self, first: &L::State) -> bool {
+        self.is_made() && self.waiting.is_empty() && self.states == std::slice::from_ref(first)
     }
 
     /// Tells the values that are named here.

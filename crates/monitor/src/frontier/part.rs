@@ -1,9 +1,9 @@
 //! Everything that may be true of one part of the object.
 
-use super::MOST;
-use super::configuration::{Antichain, Configuration};
+use super::configuration::{Answers, Antichain, Configuration};
 use super::order::{LONGEST, Order};
 use super::path::{Serial, Step};
+use super::{MOST, MOST_NOTED};
 use crate::fast::{Declined, Stop};
 use seriatim_history::{OpId, Time, ValueId};
 use seriatim_spec::checkpoint;
@@ -26,17 +26,21 @@ pub struct Part<L: Live> {
     open: Vec<Open<L::Op>>,
     possible: Vec<Configuration<L>>,
     order: Order<L>,
+    /// How long a path is when something is placed in the order. It doubles where little could be
+    /// placed, so that a path is not gone through at every event.
+    placing_at: usize,
     /// The values that the first operation names: it tells which part this is.
     name: Vec<ValueId>,
 }
 
 impl<L: Live> Part<L> {
     /// Nothing has happened to the part that this operation acts on.
-    pub fn new(live: &L, op: &L::Op) -> Self {
+    pub fn new(live: &L, first: &L::State, op: &L::Op) -> Self {
         let mut name = Vec::new();
         live.mention(Named::Op(op), &mut |value| name.push(value));
-        let possible = vec![Configuration::first(live)];
-        Part { open: Vec::new(), possible, order: Order::new(live), name }
+        let possible = vec![Configuration::first(first.clone())];
+        let order = Order::new(first.clone());
+        Part { open: Vec::new(), possible, order, placing_at: BATCH, name }
     }
 
     /// An operation is called.
@@ -50,8 +54,12 @@ impl<L: Live> Part<L> {
         self.open.push(Open { op, serial, what, is_lost: false });
     }
 
-    /// An operation will never return.
-    pub fn lose(&mut self, op: OpId) {
+    /// An operation will never return. Whether it can be forgotten, since it changes nothing.
+    pub fn lose(&mut self, live: &L, op: OpId) -> bool {
+        let lost = self.open.iter().find(|open| open.op == op);
+        if lost.is_some_and(|lost| live.only_looks(&lost.what)) {
+            return self.fail(op);
+        }
         for open in self.open.iter_mut().filter(|open| open.op == op) {
             open.is_lost = true;
         }
@@ -64,6 +72,7 @@ impl<L: Live> Part<L> {
             kept.add(&configuration);
         }
         self.possible = kept.into_configurations();
+        false
     }
 
     /// An operation has failed and did not happen. Whether anything is possible.
@@ -81,7 +90,7 @@ impl<L: Live> Part<L> {
     }
 
     /// Why a result is wrong in the first of the states that were possible before it.
-    pub fn objection(&self, live: &L, what: &L::Op, answer: &L::Answer) -> String {
+    fn objection(&self, live: &L, what: &L::Op, answer: &L::Answer) -> String {
         let first = self.possible.first();
         let why = first.map(|first| live.explain(&first.state, what, answer)).unwrap_or_default();
         let others = self.possible.len().saturating_sub(1);
@@ -92,14 +101,14 @@ impl<L: Live> Part<L> {
         }
     }
 
-    /// An operation returns. Whether anything is possible.
+    /// An operation returns; the reason if nothing is possible any more.
     pub fn ret(
         &mut self,
         live: &L,
         now: Time,
         due: OpId,
         (returned, answer): (L::Op, L::Answer),
-    ) -> Result<bool, Stop> {
+    ) -> Result<Option<String>, Stop> {
         let unheard = |why: &str| Err(Declined::Unheard { why: why.to_owned() }.into());
         let Some(called) = self.open.iter().find(|open| open.op == due) else {
             return unheard("a return without a call");
@@ -110,22 +119,26 @@ impl<L: Live> Part<L> {
         let settling = Settling { live, part: self, due, called };
         let settled = settling.run(&returned, &answer)?;
         let serial = called.serial;
+        if settled.count == 0 {
+            return Ok(Some(self.objection(live, &returned, &answer)));
+        }
         self.possible = settled.into_configurations();
         self.open.retain(|open| open.op != due);
         self.order.ret(now, serial, returned, answer);
         self.place(live);
-        Ok(!self.possible.is_empty())
+        Ok(None)
     }
 
     /// Places what is sure in the order.
     fn place(&mut self, live: &L) {
         let longest = self.possible.iter().map(|one| one.path.len()).max().unwrap_or(0);
         match &mut self.possible[..] {
-            [only] if longest >= BATCH || self.open.is_empty() => {
+            [only] if longest >= self.placing_at || self.open.is_empty() => {
                 let open = &self.open;
                 let is_lost =
                     |serial| open.iter().any(|open| open.serial == serial && open.is_lost);
                 only.path = self.order.advance(live, &only.path, only.first_noted(), is_lost);
+                self.placing_at = (2 * only.path.len()).clamp(BATCH, LONGEST);
             }
             _ => {}
         }
@@ -144,12 +157,12 @@ impl<L: Live> Part<L> {
     }
 
     /// Whether the part is as at first, so that it can be forgotten.
-    pub fn is_as_at_first(&self, live: &L) -> bool {
-        let is_first = |one: &Configuration<L>| one.state == live.initial();
+    pub fn is_as_at_first(&self, first: &L::State) -> bool {
+        let is_first = |one: &Configuration<L>| one.state == *first;
         self.open.is_empty()
             && self.possible.len() == 1
             && self.possible.iter().all(is_first)
-            && self.order.is_as_at_first(live)
+            && self.order.is_as_at_first(first)
     }
 
     /// How many configurations there are.
@@ -170,7 +183,8 @@ impl<L: Live> Part<L> {
 fn note<L: Live>(live: &L, configuration: &mut Configuration<L>, op: OpId, what: &L::Op) {
     for (answer, after) in live.effects(&configuration.state, what) {
         if after.is_none() {
-            configuration.note(op, answer);
+            let weight = live.weight(&answer);
+            configuration.note(op, answer, weight);
         }
     }
 }
@@ -196,16 +210,20 @@ impl<L: Live> Settling<'_, L> {
         // out.
         while let Some(one) = waiting.pop() {
             checkpoint();
+            let noted = one.weight();
+            if noted > MOST_NOTED {
+                return Err(Declined::TooManyAnswers { noted }.into());
+            }
             if let Some((_, given)) = one.changes.iter().find(|change| change.0 == due) {
                 if given.as_ref().is_none_or(&fits) {
                     settled.add(&one.without(due));
                 }
                 continue;
             }
-            if let Some((_, after)) = one.noted(due).iter().find(|noted| fits(&noted.0)) {
-                settled.add(
-                    &self.stepped(one.clone().without(due), Step::Look(called.serial, *after)),
-                );
+            let noted = one.noted(due).into_iter().flat_map(Answers::iter);
+            if let Some(after) = noted.filter(|noted| fits(noted.0)).map(|noted| *noted.1).min() {
+                settled
+                    .add(&self.stepped(one.clone().without(due), Step::Look(called.serial, after)));
                 // Whatever could happen now can also happen later.
                 if never_changes {
                     continue;

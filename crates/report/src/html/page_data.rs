@@ -152,7 +152,7 @@ fn notes(history: &History) -> BTreeMap<u32, String> {
 
 #[derive(Serialize)]
 struct PartRow<'r> {
-    label: &'r str,
+    label: Cow<'r, str>,
     operations: usize,
     standing: &'static str,
     decided_by: &'r str,
@@ -166,7 +166,7 @@ impl<'r> PartRow<'r> {
         let violated = report.violated.iter().find(|violated| violated.label == part.label);
         let core = violated.map_or(&[][..], |violated| &violated.operations);
         PartRow {
-            label: &part.label,
+            label: text::middle(&part.label, text::SCREEN),
             operations: part.operations,
             standing: part.standing.word(),
             decided_by: decider(part.decided_by).unwrap_or_default(),
@@ -208,7 +208,7 @@ fn is_colour(text: &str) -> bool {
 
 #[derive(Serialize)]
 struct Refutation<'r> {
-    part: Option<&'r str>,
+    part: Option<Cow<'r, str>>,
     operations: Vec<u32>,
     /// Operations that return, but only after the horizon.
     open: Vec<u32>,

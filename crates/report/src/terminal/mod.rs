@@ -148,7 +148,7 @@ fn violated_parts(report: &Report<'_>, labels: &Labels<'_>, page: &mut Page<'_>)
             core.push(style.pick("…", "...").to_owned());
         }
         let core = core.join(style.pick(" · ", "; "));
-        let line = format!("{}: {core}", part.label);
+        let line = format!("{}: {core}", text::middle(&part.label, 300));
         page.item(style.pick("✗", "x"), &style.clean(&line), Paint::Bad);
         page.nested(" ", &style.clean(&text::middle(&part.why, 300)), Paint::Faint);
     }

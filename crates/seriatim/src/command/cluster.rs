@@ -10,7 +10,7 @@ use super::{Exit, Failure};
 use clap::Args;
 use seriatim::cluster::hosts::{self, Reach};
 use seriatim::cluster::{Cluster, ClusterError, Secret, run};
-use seriatim::history::path_in_line;
+use seriatim::history::{Outside, path_in_line};
 use seriatim::limits::stopped;
 use seriatim::scale::merge::merge;
 use seriatim::scale::run::{Defects, Shard};
@@ -213,9 +213,12 @@ fn end_when_lost(file: &Path) {
         let reason = payload.downcast_ref::<String>().map(String::as_str);
         let reason =
             reason.or(payload.downcast_ref::<&str>().copied()).unwrap_or("no reason given");
+        // It may quote what came from outside.
         let what = match reason.strip_prefix("timely communication error: ") {
-            Some(reason) => format!("another process of the cluster was lost ({reason})"),
-            None => format!("a worker failed ({reason})"),
+            Some(reason) => {
+                format!("another process of the cluster was lost ({})", Outside(reason))
+            }
+            None => format!("a worker failed ({})", Outside(reason)),
         };
         remark(&format!("error: {}", to_go_on(&what, &file)));
         std::process::exit(Exit::Unknown as i32);

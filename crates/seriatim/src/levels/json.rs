@@ -30,7 +30,7 @@ pub fn report(found: &Answers<'_>) -> Json {
 /// What became of a key; its transactions are named by their places in the whole history.
 fn key_json(history: &Transactions, answer: &KeyAnswer) -> Json {
     let mut object = json!({
-        "key": history.key_name(answer.key).to_string(),
+        "key": history.shown_key(answer.key),
         "verdict": standing_word(&answer.standing),
     });
     match &answer.standing {
@@ -85,13 +85,13 @@ fn violation_json(
     let part = &violation.part.history;
     let txn = |(index, id): (usize, &TxnId)| {
         let kept = &part.list()[index];
-        let ops = kept.ops.iter().map(|op| part.op_text(op)).collect::<Vec<_>>();
-        let all = history.get(*id).ops.iter().map(|op| history.op_text(op)).collect::<Vec<_>>();
+        let ops = kept.ops.iter().map(|op| part.shown_op(op)).collect::<Vec<_>>();
+        let all = history.get(*id).ops.iter().map(|op| history.shown_op(op)).collect::<Vec<_>>();
         json!({
             "name": format!("T{}", index + 1),
             "transaction": place(*id).0,
             "line": (kept.line != 0).then_some(kept.line),
-            "session": part.session_name(kept.session).to_string(),
+            "session": part.shown_session(kept.session),
             "operations": ops,
             "recorded": all,
         })
@@ -130,7 +130,7 @@ fn cycle_json(part: &Transactions, cycle: &[Arrow]) -> Json {
             "from": name(arrow.from),
             "to": name(arrow.to),
             "why": why,
-            "key": key.map(|key| part.key_name(key).to_string()),
+            "key": key.map(|key| part.shown_key(key)),
             "words": words(part, arrow),
         })
     };
@@ -140,7 +140,7 @@ fn cycle_json(part: &Transactions, cycle: &[Arrow]) -> Json {
 fn proof_json(part: &Transactions, proof: &Proof) -> Json {
     let step = |step: &Step| {
         json!({
-            "key": part.key_name(step.key).to_string(),
+            "key": part.shown_key(step.key),
             "earlier": name(step.earlier),
             "later": name(step.later),
             "contrary": cycle_json(part, &step.contrary),
@@ -151,12 +151,12 @@ fn proof_json(part: &Transactions, proof: &Proof) -> Json {
         End::Cycle(cycle) => object["cycle"] = cycle_json(part, cycle),
         End::Cases { key, writers, proofs } => {
             object["cases"] = json!({
-                "key": part.key_name(*key).to_string(),
+                "key": part.shown_key(*key),
                 "writers": writers.map(name),
                 "proofs": [proof_json(part, &proofs[0]), proof_json(part, &proofs[1])],
             });
         }
-        End::Flaw(_, key) => object["key"] = json!(part.key_name(*key).to_string()),
+        End::Flaw(_, key) => object["key"] = json!(part.shown_key(*key)),
         End::Open => {}
     }
     object

@@ -201,8 +201,7 @@ impl<'h> Answers<'h> {
         if failing.is_empty() {
             return Some(unknown.map_or(("satisfied", String::new()), |why| ("unknown", why)));
         }
-        let names =
-            failing.iter().take(8).map(|answer| self.history.key_name(answer.key).to_string());
+        let names = failing.iter().take(8).map(|answer| self.history.shown_key(answer.key));
         let mut names: Vec<String> = names.collect();
         if failing.len() > names.len() {
             names.push("…".to_owned());
@@ -293,7 +292,7 @@ fn report(found: &Answers<'_>, glyphs: Glyphs) -> String {
     if let Some(first) = found.failing().first()
         && let Standing::Violated(violation) = &first.standing
     {
-        let key = history.key_name(first.key);
+        let key = history.shown_key(first.key);
         let drawing = draw(violation, glyphs);
         text.push_str(&format!("\nWhy key {key} is not linearizable:\n\n{drawing}"));
     }

@@ -1,7 +1,7 @@
 //! Spoiled histories through the whole command: an exit code, never a panic.
 
 use super::run::{example, examples, file, folder, seriatim, seriatim_reading, text};
-use serde_json::json;
+use serde_json::{Value as Json, json};
 use seriatim::spec::catalogue;
 
 /// Marsaglia's xorshift: the same garbage in every run.
@@ -355,6 +355,111 @@ fn no_report_for_people_shows_a_megabyte() {
             seriatim(&[&check, more, &["--html", &page]].concat()).exits(1);
             let written = std::fs::metadata(&page).expect("a page").len();
             assert!(written < 3 << 20, "{more:?}: {written} bytes");
+        }
+    }
+}
+
+/// Reports name a value again and again: in every operation that saw it, in the state, in the
+/// reason, for every isolation level. Those for people show about a screen of it each time, and JSON
+/// has it whole once for each time that the log has it.
+#[test]
+fn no_report_is_longer_than_the_log_with_its_long_values() {
+    let folder = folder("long-values");
+    let long = |n: u64| format!("{}{n}", "v".repeat(200_000));
+    let op = |n: u64, op: &str, key: Option<String>, arg: Json, result: Json| {
+        let mut line = json!({"process": n, "op": op, "call": 2 * n, "return": 2 * n + 1});
+        for (field, value) in [("key", json!(key)), ("arg", arg), ("result", result)] {
+            if !value.is_null() {
+                line[field] = value;
+            }
+        }
+        format!("{line}\n")
+    };
+    let written = |n: u64| json!([["w", long(9), long(n)]]);
+    let appended = |n: u64| json!([["append", long(9), long(n)]]);
+    let logs: [(&str, &[&str], Vec<String>); 7] = [
+        (
+            "map",
+            &[],
+            vec![
+                op(0, "put", Some(long(9)), json!(long(0)), Json::Null),
+                op(1, "put", Some(long(9)), json!(long(1)), Json::Null),
+                op(2, "get", Some(long(9)), Json::Null, json!(long(0))),
+            ],
+        ),
+        (
+            "set",
+            &[],
+            vec![
+                op(0, "add", None, json!(long(0)), json!(true)),
+                op(1, "read", None, Json::Null, json!([long(0), long(1)])),
+            ],
+        ),
+        (
+            "deque",
+            &[],
+            vec![
+                op(0, "push_back", None, json!(long(0)), Json::Null),
+                op(1, "push_back", None, json!(long(1)), Json::Null),
+                op(2, "pop_front", None, Json::Null, json!(long(1))),
+            ],
+        ),
+        (
+            "multi-register",
+            &[],
+            vec![
+                op(0, "txn", None, written(0), written(0)),
+                op(1, "txn", None, written(1), written(1)),
+                op(2, "txn", None, json!([["r", long(9), null]]), json!([["r", long(9), long(0)]])),
+            ],
+        ),
+        (
+            "transactions",
+            &["--level", "all"],
+            vec![
+                op(0, "txn", None, appended(0), appended(0)),
+                op(1, "txn", None, appended(1), appended(1)),
+                op(
+                    2,
+                    "txn",
+                    None,
+                    json!([["r", long(9), null]]),
+                    json!([["r", long(9), [long(1), long(0)]]]),
+                ),
+            ],
+        ),
+        (
+            "register",
+            &["--order", "none"],
+            vec![
+                op(0, "write", None, json!(long(0)), Json::Null),
+                op(1, "read", None, Json::Null, json!(long(1))),
+            ],
+        ),
+        (
+            "bank",
+            &[],
+            vec![
+                op(0, "read", None, Json::Null, json!({long(0): 1})),
+                op(1, "read", None, Json::Null, json!({long(0): 2})),
+            ],
+        ),
+    ];
+    for (spec, more, lines) in logs {
+        let log = file(&folder, "log.jsonl", lines.concat());
+        let size = lines.concat().len();
+        let check = [&["check", "--spec", spec, &log], more].concat();
+        let told = seriatim(&check).exits(1);
+        assert!(told.out.len() + told.err.len() < 100_000, "{spec}: {}", told.out.len());
+        let told = seriatim(&[&check[..], &["--json"]].concat()).exits(1);
+        assert!(told.out.len() < size + 100_000, "{spec}: {} of {size}", told.out.len());
+        if spec != "bank" {
+            let (xml, page) = (text(&folder.join("o.xml")), text(&folder.join("o.html")));
+            seriatim(&[&check[..], &["--junit", &xml, "--html", &page]].concat()).exits(1);
+            for path in [xml, page] {
+                let written = std::fs::metadata(&path).expect("a report").len();
+                assert!(written < 400_000, "{spec}, {path}: {written} bytes");
+            }
         }
     }
 }

@@ -4,7 +4,7 @@
 //! A push that finds no room is refused. A forced one makes room: the value at the other end goes
 //! and is returned. `drain` takes everything at once.
 
-use super::deque::End;
+use super::deque::{End, Held};
 use crate::catalogue::Entry;
 use crate::machine::{Answer, Effect, Flow, Machine, listed, unexplained_value};
 use crate::parameters::{Parameter, Parameters};
@@ -121,26 +121,26 @@ impl BoundedDeque {
         BoundedDeque { values, capacity: usize::try_from(capacity).unwrap_or(usize::MAX) }
     }
 
-    fn is_full(&self, state: &[ValueId]) -> bool {
+    fn is_full(&self, state: &Held) -> bool {
         state.len() >= self.capacity
     }
 
     /// A forced push into a deque without room: the value that goes, and what is left. Where
     /// nothing fits at all, it is the new one that goes.
-    fn forced(&self, state: &[ValueId], end: End, value: ValueId) -> (ValueId, Box<[ValueId]>) {
+    fn forced(&self, state: &Held, end: End, value: ValueId) -> (ValueId, Held) {
         let other = match end {
             End::Front => End::Back,
             End::Back => End::Front,
         };
         match other.taken(state) {
             Some((gone, rest)) => (gone, end.with(&rest, value)),
-            None => (value, [].into()),
+            None => (value, Held::default()),
         }
     }
 }
 
 impl Machine for BoundedDeque {
-    type State = Box<[ValueId]>;
+    type State = Held;
     type Op = Op;
 
     fn values(&self) -> &Values {
@@ -151,11 +151,11 @@ impl Machine for BoundedDeque {
         self.values = values;
     }
 
-    fn start(&self) -> Box<[ValueId]> {
-        [].into()
+    fn start(&self) -> Held {
+        Held::default()
     }
 
-    fn run(&self, state: &Box<[ValueId]>, op: &Op) -> Option<Effect<Box<[ValueId]>>> {
+    fn run(&self, state: &Held, op: &Op) -> Option<Effect<Held>> {
         match *op {
             Op::Push(..) if self.is_full(state) => Effect::none(Answer::No),
             Op::Push(end, value) => Effect::change(Answer::Yes, end.with(state, value)),
@@ -169,7 +169,10 @@ impl Machine for BoundedDeque {
                 None => Effect::none(Answer::Empty),
             },
             Op::Peek(end) => Effect::none(Answer::from_option(end.of(state))),
-            Op::Drain => Effect::change(Answer::Items(state.clone()), [].into()),
+            Op::Drain => {
+                let all = state.iter().copied().collect();
+                Effect::change(Answer::Items(all), Held::default())
+            }
             Op::Size => Effect::none(Answer::Number(state.len() as i64)),
             Op::IsEmpty => Effect::none(Answer::from_truth(state.is_empty())),
             Op::IsFull => Effect::none(Answer::from_truth(self.is_full(state))),
@@ -207,7 +210,7 @@ impl Machine for BoundedDeque {
         }
     }
 
-    fn fact(&self, state: &Box<[ValueId]>, op: &Op) -> String {
+    fn fact(&self, state: &Held, op: &Op) -> String {
         match op {
             Op::Pop(end) | Op::Peek(end) => match end.of(state) {
                 Some(value) => format!("the {} is {}", end.name(), self.values.get(value)),
@@ -221,8 +224,8 @@ impl Machine for BoundedDeque {
         }
     }
 
-    fn describe(&self, state: &Box<[ValueId]>) -> String {
-        listed(&self.values, state)
+    fn describe(&self, state: &Held) -> String {
+        listed(&self.values, state.iter())
     }
 
     fn unexplained(&self, operations: &[(&Op, Option<&Answer>)]) -> Option<(usize, String)> {
@@ -233,8 +236,8 @@ impl Machine for BoundedDeque {
         })
     }
 
-    fn heap(&self, state: &Box<[ValueId]>) -> usize {
-        size_of_val(&**state)
+    fn heap(&self, state: &Held) -> usize {
+        state.own_bytes()
     }
 }
 

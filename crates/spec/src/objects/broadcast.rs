@@ -8,10 +8,12 @@ use super::receiver::{Receiver, is_closed, lag, processes};
 use crate::catalogue::Entry;
 use crate::machine::{Answer, Effect, Flow, Machine, listed, unexplained_value};
 use crate::parameters::{Parameter, Parameters};
+use crate::sequence::Sequence;
 use crate::vocabulary::{
     Decoded, Failure, Failures, Method, Misfit, Recorded, Vocabulary, intern_lists, interpret,
 };
 use seriatim_history::{History, Operation, Value, ValueId, Values};
+use seriatim_persistent::Entries;
 use std::sync::Arc;
 
 /// A broadcast.
@@ -29,11 +31,11 @@ pub struct Broadcast {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct State {
     /// The last values, the oldest first.
-    pub kept: Box<[ValueId]>,
+    pub kept: Sequence,
     /// How many were sent.
     pub sent: i64,
-    /// How many a receiver is past, in order of the receivers; one that is not here none.
-    pub past: Box<[(Receiver, i64)]>,
+    /// How many a receiver is past; one that is not here none.
+    pub past: Entries<Receiver, i64>,
     /// Whether nothing can be sent any more.
     pub is_closed: bool,
 }
@@ -109,26 +111,25 @@ impl Broadcast {
 
     /// After a value was sent.
     fn sent(&self, state: &State, value: ValueId) -> State {
-        let mut kept: Vec<ValueId> = state.kept.iter().copied().chain([value]).collect();
-        kept.drain(..kept.len().saturating_sub(self.capacity));
-        State { kept: kept.into(), sent: state.sent + 1, ..state.clone() }
+        let kept = state.kept.push(value);
+        let kept = if kept.len() > self.capacity { kept.without_oldest() } else { kept };
+        State { kept, sent: state.sent + 1, ..state.clone() }
     }
 }
 
 impl State {
     /// How many values a receiver is past.
     fn past(&self, by: Receiver) -> i64 {
-        let place = self.past.binary_search_by_key(&by, |entry| entry.0);
-        place.map_or(0, |place| self.past[place].1)
+        self.past.get(&by).copied().unwrap_or(0)
     }
 
     /// The state in which a receiver is past so many.
     fn at(&self, by: Receiver, past: i64) -> State {
-        let others = self.past.iter().copied().filter(|entry| entry.0 != by);
-        let mut all: Vec<(Receiver, i64)> = others.chain([(by, past)]).collect();
-        all.retain(|entry| entry.1 > 0);
-        all.sort_unstable();
-        State { past: all.into(), ..self.clone() }
+        let all = match past {
+            0 => self.past.without(&by),
+            past => self.past.with(by, past),
+        };
+        State { past: all, ..self.clone() }
     }
 
     /// What a receiver gets; `None` if there is nothing for it.
@@ -138,7 +139,7 @@ impl State {
         match usize::try_from(past - oldest) {
             Err(_) => Effect::change(Answer::Lagged(oldest - past), self.at(by, oldest)),
             Ok(place) => {
-                let value = *self.kept.get(place)?;
+                let value = self.kept.get(place)?;
                 Effect::change(Answer::Value(value), self.at(by, past + 1))
             }
         }
@@ -168,7 +169,7 @@ impl Machine for Broadcast {
     }
 
     fn start(&self) -> State {
-        State { kept: [].into(), sent: 0, past: [].into(), is_closed: false }
+        State { kept: Sequence::default(), sent: 0, past: Entries::default(), is_closed: false }
     }
 
     fn run(&self, state: &State, op: &Op) -> Option<Effect<State>> {
@@ -228,12 +229,12 @@ impl Machine for Broadcast {
     }
 
     fn describe(&self, state: &State) -> String {
-        let past = |&(by, past): &(Receiver, i64)| {
+        let past = |(by, past): (&Receiver, &i64)| {
             format!("{}: {past}", by.shown(&self.values, &self.processes))
         };
         let past: Vec<String> = state.past.iter().map(past).collect();
         let closed = if state.is_closed { ", closed" } else { "" };
-        let kept = listed(&self.values, &state.kept);
+        let kept = listed(&self.values, &state.kept.oldest_first());
         format!("{} sent, {kept} kept, received {{{}}}{closed}", state.sent, past.join(", "))
     }
 
@@ -246,7 +247,7 @@ impl Machine for Broadcast {
     }
 
     fn heap(&self, state: &State) -> usize {
-        size_of_val(&*state.kept) + size_of_val(&*state.past)
+        state.kept.own_bytes() + state.past.own_bytes()
     }
 }
 

@@ -122,7 +122,7 @@ impl Machine for Cache {
     }
 
     fn start(&self) -> Held {
-        [].into()
+        Held::default()
     }
 
     /// What happens if nothing is given up; [`effects`](Machine::effects) has the rest.
@@ -139,7 +139,7 @@ impl Machine for Cache {
         };
         match *op {
             Op::Put(key, value) => vec![after(Answer::Done, with(state, key, Some(value)))],
-            Op::Clear => vec![after(Answer::Done, [].into())],
+            Op::Clear => vec![after(Answer::Done, Held::default())],
             Op::Get(key) => {
                 let found = held(state, key).map(|value| same(Answer::Value(value)));
                 found.into_iter().chain([without(Answer::Empty, key)]).collect()
@@ -243,7 +243,7 @@ impl Machine for Cache {
     }
 
     fn heap(&self, state: &Held) -> usize {
-        size_of_val(&**state)
+        state.own_bytes()
     }
 }
 

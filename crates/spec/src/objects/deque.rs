@@ -7,6 +7,7 @@ use crate::vocabulary::{
     Decoded, Failure, Failures, Method, Misfit, Recorded, Vocabulary, interpret,
 };
 use seriatim_history::{History, Operation, ValueId, Values};
+use seriatim_persistent as persistent;
 use std::sync::Arc;
 
 /// A deque.
@@ -17,6 +18,9 @@ pub struct Deque {
     /// The values before the first operation, the front first.
     pub init: Vec<ValueId>,
 }
+
+/// The values, the front first.
+pub type Held = persistent::Deque<ValueId>;
 
 /// An end of a deque.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -29,28 +33,28 @@ pub enum End {
 
 impl End {
     /// What is at this end of a line.
-    pub(super) fn of<T: Copy>(self, line: &[T]) -> Option<T> {
+    pub(super) fn of(self, line: &Held) -> Option<ValueId> {
         match self {
-            End::Front => line.first().copied(),
-            End::Back => line.last().copied(),
+            End::Front => line.front().copied(),
+            End::Back => line.back().copied(),
         }
     }
 
     /// The line with one more at this end.
-    pub(super) fn with(self, line: &[ValueId], value: ValueId) -> Box<[ValueId]> {
+    pub(super) fn with(self, line: &Held, value: ValueId) -> Held {
         match self {
-            End::Front => [&[value], line].concat().into(),
-            End::Back => [line, &[value]].concat().into(),
+            End::Front => line.with_front(value),
+            End::Back => line.with_back(value),
         }
     }
 
     /// What is at this end, and the line without it.
-    pub(super) fn taken(self, line: &[ValueId]) -> Option<(ValueId, Box<[ValueId]>)> {
-        match (self, line) {
-            (_, []) => None,
-            (End::Front, [first, rest @ ..]) => Some((*first, rest.into())),
-            (End::Back, [rest @ .., last]) => Some((*last, rest.into())),
-        }
+    pub(super) fn taken(self, line: &Held) -> Option<(ValueId, Held)> {
+        let taken = self.of(line)?;
+        Some(match self {
+            End::Front => (taken, line.without_front()),
+            End::Back => (taken, line.without_back()),
+        })
     }
 
     /// The end in a word.
@@ -134,7 +138,7 @@ impl Deque {
 }
 
 impl Machine for Deque {
-    type State = Box<[ValueId]>;
+    type State = Held;
     type Op = Op;
 
     fn values(&self) -> &Values {
@@ -145,11 +149,11 @@ impl Machine for Deque {
         self.values = values;
     }
 
-    fn start(&self) -> Box<[ValueId]> {
-        self.init.clone().into()
+    fn start(&self) -> Held {
+        self.init.iter().copied().collect()
     }
 
-    fn run(&self, state: &Box<[ValueId]>, op: &Op) -> Option<Effect<Box<[ValueId]>>> {
+    fn run(&self, state: &Held, op: &Op) -> Option<Effect<Held>> {
         match *op {
             Op::Push(end, value) => Effect::change(Answer::Done, end.with(state, value)),
             Op::Pop(end) => match end.taken(state) {
@@ -188,7 +192,7 @@ impl Machine for Deque {
         }
     }
 
-    fn fact(&self, state: &Box<[ValueId]>, op: &Op) -> String {
+    fn fact(&self, state: &Held, op: &Op) -> String {
         let end = match op {
             Op::Pop(end) | Op::Peek(end) => *end,
             _ => End::Front,
@@ -200,8 +204,8 @@ impl Machine for Deque {
         }
     }
 
-    fn describe(&self, state: &Box<[ValueId]>) -> String {
-        listed(&self.values, state)
+    fn describe(&self, state: &Held) -> String {
+        listed(&self.values, state.iter())
     }
 
     fn unexplained(&self, operations: &[(&Op, Option<&Answer>)]) -> Option<(usize, String)> {
@@ -212,8 +216,8 @@ impl Machine for Deque {
         })
     }
 
-    fn heap(&self, state: &Box<[ValueId]>) -> usize {
-        size_of_val(&**state)
+    fn heap(&self, state: &Held) -> usize {
+        state.own_bytes()
     }
 }
 

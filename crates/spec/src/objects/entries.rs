@@ -4,26 +4,28 @@
 use super::map::arguments;
 use crate::vocabulary::{Misfit, Recorded};
 use seriatim_history::{ValueId, Values};
+use seriatim_persistent as persistent;
 use std::fmt::Display;
+use std::hash::Hash;
 
-/// The entries, in ascending order of the keys.
-pub type Entries<K> = Box<[(K, ValueId)]>;
+/// The entries.
+pub type Entries<K> = persistent::Entries<K, ValueId>;
 
 /// The value of a key.
 pub(super) fn held<K: Ord + Copy>(entries: &Entries<K>, key: K) -> Option<ValueId> {
-    let place = entries.binary_search_by_key(&key, |entry| entry.0).ok()?;
-    Some(entries[place].1)
+    entries.get(&key).copied()
 }
 
 /// The entries after a key got a value, or lost it.
-pub(super) fn with<K: Ord + Copy>(
+pub(super) fn with<K: Ord + Copy + Hash>(
     entries: &Entries<K>,
     key: K,
     value: Option<ValueId>,
 ) -> Entries<K> {
-    let before = entries.iter().filter(|entry| entry.0 < key);
-    let after = entries.iter().filter(|entry| entry.0 > key);
-    before.copied().chain(value.map(|value| (key, value))).chain(after.copied()).collect()
+    match value {
+        Some(value) => entries.with(key, value),
+        None => entries.without(&key),
+    }
 }
 
 /// The entries as a person reads them: `{1: a, 2: b}`.
@@ -32,7 +34,7 @@ pub(super) fn shown<K: Copy, D: Display>(
     values: &Values,
     name: impl Fn(K) -> D,
 ) -> String {
-    let show = |&(key, value): &(K, ValueId)| format!("{}: {}", name(key), values.get(value));
+    let show = |(&key, &value): (&K, &ValueId)| format!("{}: {}", name(key), values.get(value));
     format!("{{{}}}", entries.iter().map(show).collect::<Vec<String>>().join(", "))
 }
 

@@ -16,6 +16,7 @@ use crate::vocabulary::{
 };
 use hashbrown::HashSet;
 use seriatim_history::{History, Operation, Value, ValueId, Values};
+use seriatim_persistent as persistent;
 use std::sync::Arc;
 
 /// A map.
@@ -69,8 +70,8 @@ pub enum Entries {
     Empty,
     /// One, as in every part of a history that is checked key by key.
     One(ValueId, Held),
-    /// Several, in ascending order of the keys.
-    Many(Box<[(ValueId, Held)]>),
+    /// Several.
+    Many(persistent::Entries<ValueId, Held>),
 }
 
 const METHODS: &[Method] = &[
@@ -143,12 +144,13 @@ pub const ENTRIES: &[Entry] = &[
 ];
 
 impl Entries {
-    fn as_slice(&self) -> Vec<(ValueId, &Held)> {
-        match self {
-            Entries::Empty => Vec::new(),
-            Entries::One(key, held) => vec![(*key, held)],
-            Entries::Many(entries) => entries.iter().map(|(key, held)| (*key, held)).collect(),
-        }
+    fn iter(&self) -> impl Iterator<Item = (&ValueId, &Held)> {
+        let (one, many) = match self {
+            Entries::Empty => (None, None),
+            Entries::One(key, held) => (Some((key, held)), None),
+            Entries::Many(entries) => (None, Some(entries)),
+        };
+        one.into_iter().chain(many.into_iter().flat_map(|entries| entries.iter()))
     }
 
     /// The value of a key.
@@ -156,10 +158,7 @@ impl Entries {
         match self {
             Entries::Empty => None,
             Entries::One(only, held) => (*only == key).then_some(held),
-            Entries::Many(entries) => {
-                let place = entries.binary_search_by_key(&key, |entry| entry.0).ok()?;
-                Some(&entries[place].1)
-            }
+            Entries::Many(entries) => entries.get(&key),
         }
     }
 
@@ -182,22 +181,21 @@ impl Entries {
         match (self, held) {
             (Entries::Empty, Some(held)) => Entries::One(key, held),
             (Entries::One(only, _), Some(held)) if *only == key => Entries::One(key, held),
-            (Entries::Empty, None) => Entries::Empty,
-            (_, held) => {
-                let others = self.as_slice().into_iter().filter(|entry| entry.0 != key);
-                let others = others.map(|(key, held)| (key, held.clone()));
-                let mut entries: Vec<_> = others.chain(held.map(|held| (key, held))).collect();
-                entries.sort_unstable_by_key(|entry| entry.0);
-                Entries::of(entries)
+            (Entries::One(only, _), None) if *only == key => Entries::Empty,
+            (Entries::One(only, other), Some(held)) => {
+                Entries::of([(*only, other.clone()), (key, held)].into_iter().collect())
             }
+            (Entries::Many(entries), Some(held)) => Entries::of(entries.with(key, held)),
+            (Entries::Many(entries), None) => Entries::of(entries.without(&key)),
+            (Entries::Empty | Entries::One(..), None) => self.clone(),
         }
     }
 
-    fn of(mut sorted: Vec<(ValueId, Held)>) -> Entries {
-        match sorted.len() {
-            0 => Entries::Empty,
-            1 => sorted.pop().map_or(Entries::Empty, |(key, held)| Entries::One(key, held)),
-            _ => Entries::Many(sorted.into()),
+    fn of(entries: persistent::Entries<ValueId, Held>) -> Entries {
+        match (entries.len(), entries.first()) {
+            (1, Some((&key, held))) => Entries::One(key, held.clone()),
+            (0, _) => Entries::Empty,
+            _ => Entries::Many(entries),
         }
     }
 }
@@ -377,9 +375,8 @@ impl Machine for Map {
 
     fn describe(&self, state: &Entries) -> String {
         let entries: Vec<String> = state
-            .as_slice()
-            .into_iter()
-            .map(|(key, held)| format!("{}: {}", self.values.get(key), self.show_held(held)))
+            .iter()
+            .map(|(&key, held)| format!("{}: {}", self.values.get(key), self.show_held(held)))
             .collect();
         format!("{{{}}}", entries.join(", "))
     }
@@ -413,15 +410,12 @@ impl Machine for Map {
     }
 
     fn heap(&self, state: &Entries) -> usize {
-        let texts = state.as_slice().into_iter().map(|(_, held)| match held {
-            Held::Known(_) => 0,
-            Held::Text(text) => text.len() + 16,
-        });
-        let slice = match state {
-            Entries::Many(entries) => size_of_val(&**entries),
-            _ => 0,
-        };
-        slice + texts.sum::<usize>()
+        match state {
+            Entries::One(_, Held::Text(text)) => text.len() + 16,
+            // All texts but one are shared with the state before.
+            Entries::Many(entries) => entries.own_bytes(),
+            Entries::Empty | Entries::One(_, Held::Known(_)) => 0,
+        }
     }
 }
 

@@ -17,6 +17,7 @@ use crate::vocabulary::{
 };
 use hashbrown::{HashMap, HashSet};
 use seriatim_history::{History, Nil, Operation, ValueId, Values};
+use seriatim_persistent::Entries;
 use std::sync::Arc;
 
 /// Several registers.
@@ -65,8 +66,8 @@ impl Micro {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Op(pub Box<[Micro]>);
 
-/// The registers that do not hold `nil`, in ascending order.
-pub type Registers = Box<[(ValueId, ValueId)]>;
+/// The registers that do not hold `nil`.
+pub type Registers = Entries<ValueId, ValueId>;
 
 const METHODS: &[Method] = &[Method {
     names: &["txn", "transaction", "read", "write", "read-write"],
@@ -183,19 +184,15 @@ impl MultiRegister {
     }
 }
 
-fn get(state: &[(ValueId, ValueId)], register: ValueId) -> ValueId {
-    let place = state.binary_search_by_key(&register, |entry| entry.0);
-    place.map_or(ValueId::NIL, |place| state[place].1)
+fn get(state: &Registers, register: ValueId) -> ValueId {
+    state.get(&register).copied().unwrap_or(ValueId::NIL)
 }
 
 /// A register that holds `nil` is not kept: so it is the same as one that was never set.
-fn set(state: &mut Vec<(ValueId, ValueId)>, register: ValueId, value: ValueId) {
-    let place = state.binary_search_by_key(&register, |entry| entry.0);
-    match (place, value) {
-        (Ok(place), ValueId::NIL) => _ = state.remove(place),
-        (Ok(place), value) => state[place].1 = value,
-        (Err(_), ValueId::NIL) => {}
-        (Err(place), value) => state.insert(place, (register, value)),
+fn set(state: &Registers, register: ValueId, value: ValueId) -> Registers {
+    match value {
+        ValueId::NIL => state.without(&register),
+        value => state.with(register, value),
     }
 }
 
@@ -217,18 +214,18 @@ impl Machine for MultiRegister {
     }
 
     fn run(&self, state: &Registers, op: &Op) -> Option<Effect<Registers>> {
-        let mut after = state.to_vec();
+        let mut after = state.clone();
         let mut reads = Vec::new();
         for micro in &op.0 {
             match *micro {
                 Micro::Read(register) => reads.push(get(&after, register)),
-                Micro::Write(register, value) => set(&mut after, register, value),
+                Micro::Write(register, value) => after = set(&after, register, value),
             }
         }
         let answer = Answer::Items(reads.into());
         match self.leaves_unchanged(op, None) {
             true => Effect::none(answer),
-            false => Effect::change(answer, after.into()),
+            false => Effect::change(answer, after),
         }
     }
 
@@ -303,7 +300,7 @@ impl Machine for MultiRegister {
     }
 
     fn describe(&self, state: &Registers) -> String {
-        let entry = |&(register, value): &(ValueId, ValueId)| {
+        let entry = |(&register, &value): (&ValueId, &ValueId)| {
             format!("{}: {}", self.values.get(register), self.values.get(value))
         };
         let entries: Vec<String> = state.iter().map(entry).collect();
@@ -334,7 +331,7 @@ impl Machine for MultiRegister {
     }
 
     fn heap(&self, state: &Registers) -> usize {
-        size_of_val(&**state)
+        state.own_bytes()
     }
 }
 

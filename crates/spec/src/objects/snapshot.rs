@@ -7,6 +7,7 @@ use crate::vocabulary::{
     Decoded, Failure, Failures, Method, Misfit, Recorded, Vocabulary, intern_lists, interpret,
 };
 use seriatim_history::{History, Operation, ValueId, Values};
+use seriatim_persistent::Entries;
 use std::sync::Arc;
 
 /// A snapshot object.
@@ -21,6 +22,9 @@ pub struct Snapshot {
 /// A segment, counted from 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Segment(pub u32);
+
+/// The segments that do not hold `nil`.
+pub type Segments = Entries<u32, ValueId>;
 
 /// An operation of a snapshot object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -101,6 +105,13 @@ impl Snapshot {
         Snapshot { values, init }
     }
 
+    /// The values of all segments.
+    fn all(&self, state: &Segments) -> Vec<ValueId> {
+        let mut all = vec![ValueId::NIL; self.init.len()];
+        state.iter().for_each(|(&segment, &value)| all[segment as usize] = value);
+        all
+    }
+
     fn segment(&self, recorded: Recorded<'_>, index: ValueId) -> Result<Segment, Misfit> {
         let index = recorded.values().as_int(index);
         match index.and_then(|index| u32::try_from(index).ok()) {
@@ -111,7 +122,7 @@ impl Snapshot {
 }
 
 impl Machine for Snapshot {
-    type State = Box<[ValueId]>;
+    type State = Segments;
     type Op = Op;
 
     fn values(&self) -> &Values {
@@ -122,19 +133,24 @@ impl Machine for Snapshot {
         self.values = values;
     }
 
-    fn start(&self) -> Box<[ValueId]> {
-        self.init.clone().into()
+    fn start(&self) -> Segments {
+        let segments = (0_u32..).zip(self.init.iter().copied());
+        segments.filter(|(_, value)| *value != ValueId::NIL).collect()
     }
 
-    fn run(&self, state: &Box<[ValueId]>, op: &Op) -> Option<Effect<Box<[ValueId]>>> {
+    fn run(&self, state: &Segments, op: &Op) -> Option<Effect<Segments>> {
         match *op {
-            Op::Update(segment, value) => {
-                let mut after = state.clone();
-                after[segment.0 as usize] = value;
-                Effect::change(Answer::Done, after)
+            Op::Update(segment, ValueId::NIL) => {
+                Effect::change(Answer::Done, state.without(&segment.0))
             }
-            Op::Read(segment) => Effect::none(Answer::Value(state[segment.0 as usize])),
-            Op::Scan => Effect::none(Answer::Items(state.clone())),
+            Op::Update(segment, value) => {
+                Effect::change(Answer::Done, state.with(segment.0, value))
+            }
+            Op::Read(segment) => {
+                let held = state.get(&segment.0).copied();
+                Effect::none(Answer::Value(held.unwrap_or(ValueId::NIL)))
+            }
+            Op::Scan => Effect::none(Answer::Items(self.all(state).into())),
         }
     }
 
@@ -161,12 +177,12 @@ impl Machine for Snapshot {
         }
     }
 
-    fn fact(&self, state: &Box<[ValueId]>, _: &Op) -> String {
+    fn fact(&self, state: &Segments, _: &Op) -> String {
         format!("the segments are {}", self.describe(state))
     }
 
-    fn describe(&self, state: &Box<[ValueId]>) -> String {
-        listed(&self.values, state)
+    fn describe(&self, state: &Segments) -> String {
+        listed(&self.values, &self.all(state))
     }
 
     fn unexplained(&self, operations: &[(&Op, Option<&Answer>)]) -> Option<(usize, String)> {
@@ -191,8 +207,8 @@ impl Machine for Snapshot {
         Some((position, reason))
     }
 
-    fn heap(&self, state: &Box<[ValueId]>) -> usize {
-        size_of_val(&**state)
+    fn heap(&self, state: &Segments) -> usize {
+        state.own_bytes()
     }
 }
 

@@ -150,6 +150,15 @@ impl SortedMap {
     }
 }
 
+/// The entry at an end.
+fn at(entries: &Held, end: End) -> Option<(Key, ValueId)> {
+    let entry = match end {
+        End::Front => entries.first(),
+        End::Back => entries.last(),
+    };
+    entry.map(|(&key, &value)| (key, value))
+}
+
 /// Entries as one list: key, value, key, value.
 fn listed(entries: impl IntoIterator<Item = (Key, ValueId)>) -> Answer {
     Answer::Items(entries.into_iter().flat_map(|(key, value)| [key.id, value]).collect())
@@ -168,7 +177,7 @@ impl Machine for SortedMap {
     }
 
     fn start(&self) -> Held {
-        [].into()
+        Held::default()
     }
 
     fn run(&self, state: &Held, op: &Op) -> Option<Effect<Held>> {
@@ -193,14 +202,16 @@ impl Machine for SortedMap {
                 None => Effect::none(Answer::Empty),
             },
             Op::Contains(key) => Effect::none(Answer::from_truth(held(state, key).is_some())),
-            Op::See(end) => Effect::none(end.of(state).map_or(Answer::Empty, |e| listed([e]))),
-            Op::Pop(end) => match end.of(state) {
+            Op::See(end) => Effect::none(at(state, end).map_or(Answer::Empty, |e| listed([e]))),
+            Op::Pop(end) => match at(state, end) {
                 Some(entry) => Effect::change(listed([entry]), with(state, entry.0, None)),
                 None => Effect::none(Answer::Empty),
             },
             Op::Range(from, to) => {
-                let inside = |entry: &&(Key, ValueId)| (from..=to).contains(&entry.0.number);
-                Effect::none(listed(state.iter().filter(inside).copied()))
+                let first = Key { number: from, id: ValueId(0) };
+                let last = Key { number: to, id: ValueId(u32::MAX) };
+                let inside = state.range(&first, &last);
+                Effect::none(listed(inside.map(|(&key, &value)| (key, value))))
             }
             Op::Size => Effect::none(Answer::Number(state.len() as i64)),
             Op::IsEmpty => Effect::none(Answer::from_truth(state.is_empty())),
@@ -271,7 +282,7 @@ impl Machine for SortedMap {
     }
 
     fn heap(&self, state: &Held) -> usize {
-        size_of_val(&**state)
+        state.own_bytes()
     }
 }
 

@@ -11,6 +11,7 @@ use crate::vocabulary::{
     Decoded, Failure, Failures, Method, Misfit, Recorded, Vocabulary, intern_lists, interpret,
 };
 use seriatim_history::{History, Operation, Value, ValueId, Values};
+use seriatim_persistent::Entries;
 use std::sync::Arc;
 
 /// A watch cell.
@@ -29,8 +30,8 @@ pub struct Watch {
 pub struct State {
     /// The value.
     pub value: ValueId,
-    /// Who has seen it, in order; `None`: everybody, since nothing was sent.
-    pub seen_by: Option<Box<[Receiver]>>,
+    /// Who has seen it; `None`: everybody, since nothing was sent.
+    pub seen_by: Option<Entries<Receiver, ()>>,
     /// Whether it was closed: `send` is refused, and nobody waits.
     pub is_closed: bool,
 }
@@ -124,7 +125,7 @@ impl Watch {
 impl State {
     /// Whether a receiver has seen the value.
     fn is_seen(&self, by: Receiver) -> bool {
-        self.seen_by.as_ref().is_none_or(|seen_by| seen_by.binary_search(&by).is_ok())
+        self.seen_by.as_ref().is_none_or(|seen_by| seen_by.get(&by).is_some())
     }
 
     /// After a receiver has seen the value.
@@ -132,14 +133,12 @@ impl State {
         let Some(seen_by) = self.seen_by.as_ref().filter(|_| !self.is_seen(by)) else {
             return self.clone();
         };
-        let mut seen_by: Vec<Receiver> = seen_by.iter().copied().chain([by]).collect();
-        seen_by.sort_unstable();
-        State { seen_by: Some(seen_by.into()), ..self.clone() }
+        State { seen_by: Some(seen_by.with(by, ())), ..self.clone() }
     }
 
     /// After a value was sent.
     fn sent(&self, value: ValueId) -> State {
-        State { value, seen_by: Some([].into()), is_closed: self.is_closed }
+        State { value, seen_by: Some(Entries::default()), is_closed: self.is_closed }
     }
 }
 
@@ -249,7 +248,7 @@ impl Machine for Watch {
         let closed = if state.is_closed { ", closed" } else { "" };
         let Some(seen_by) = &state.seen_by else { return format!("{value}{closed}") };
         let names: Vec<String> =
-            seen_by.iter().map(|by| by.shown(&self.values, &self.processes)).collect();
+            seen_by.iter().map(|(by, ())| by.shown(&self.values, &self.processes)).collect();
         match names.is_empty() {
             true => format!("{value}, new to all{closed}"),
             false => format!("{value}, new to all but {}{closed}", names.join(", ")),
@@ -267,7 +266,7 @@ impl Machine for Watch {
     }
 
     fn heap(&self, state: &State) -> usize {
-        state.seen_by.as_ref().map_or(0, |seen_by| size_of_val(&**seen_by))
+        state.seen_by.as_ref().map_or(0, |seen_by| seen_by.own_bytes())
     }
 }
 

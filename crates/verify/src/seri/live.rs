@@ -96,6 +96,19 @@ impl Live for SeriLive {
         self.object.is_read_only(op, Some(answer))
     }
 
+    fn only_looks(&self, op: &Invocation) -> bool {
+        self.object.is_read_only(op, None)
+    }
+
+    fn weight(&self, answer: &Datum) -> usize {
+        let items = match answer {
+            Datum::Tuple(items) | Datum::List(items) | Datum::Set(items) => items.len(),
+            Datum::Map(entries) => entries.len(),
+            _ => 0,
+        };
+        1 + items
+    }
+
     fn explain(&self, state: &SpecState, op: &Invocation, answer: &Datum) -> String {
         let is_possible =
             self.object.outcomes(state, op).iter().any(|(_, result)| result == answer);

@@ -12,6 +12,7 @@ use crate::command::{Exit, Failure};
 use serde_json::json;
 use seriatim::history::{Outcome, harmless_json};
 use seriatim::limits::{Cancel, checkpoint};
+use seriatim::report::{SCREEN, middle};
 use seriatim::{History, InputError, Value};
 use std::path::PathBuf;
 
@@ -103,7 +104,8 @@ impl Invariant {
             } else {
                 continue;
             };
-            faults.push(Fault { line: operation.line(), text: operation.to_string(), why });
+            let text = middle(&operation.to_string(), SCREEN).into_owned();
+            faults.push(Fault { line: operation.line(), text, why });
         }
         Ok((reads, faults))
     }
