@@ -8,23 +8,40 @@
 
 use hashbrown::HashSet;
 use seriatim_history::{History, OpId, Stretch, ValueId};
+use seriatim_limits::both;
 use seriatim_spec::Reader;
+use std::ops::Range;
+
+/// From so many operations on, two threads look at half of them each.
+const LONG: usize = 50_000;
 
 /// Whether the specification can read one operation of each kind.
-pub fn is_readable(history: &History, reader: &dyn Reader) -> bool {
-    let examples = examples(history);
+pub fn is_readable(history: &History, reader: &dyn Reader, threads: usize) -> bool {
+    let middle = match threads > 1 && history.len() >= LONG {
+        true => history.len() / 2 / Stretch::LONGEST * Stretch::LONGEST,
+        false => history.len(),
+    };
+    let first = || examples(history, 0..middle);
+    let examples = match middle < history.len() {
+        false => first(),
+        true => {
+            let (mut first, second) = both(first, || examples(history, middle..history.len()));
+            first.extend(second);
+            first
+        }
+    };
     reader.read(&mut history.excerpt(&examples)).is_ok()
 }
 
-/// One operation of each kind, in call order.
-fn examples(history: &History) -> Vec<OpId> {
+/// One operation of each kind among some, in call order.
+fn examples(history: &History, range: Range<usize>) -> Vec<OpId> {
     let mut seen = Seen::new(history);
     let mut examples = Vec::new();
     let mut stretch = Stretch::default();
     let is_plain = !history.has_failures() && !history.has_keys();
-    for start in (0..history.len()).step_by(Stretch::LONGEST) {
+    for start in range.clone().step_by(Stretch::LONGEST) {
         history.read_stretch(start, &mut stretch);
-        for offset in 0..stretch.len {
+        for offset in 0..stretch.len.min(range.end - start) {
             let op = OpId::from(start + offset);
             let manner = match is_plain {
                 true => u32::from(stretch.span[offset] == 0),

@@ -69,7 +69,7 @@ impl Monitor {
     ) -> Whole {
         let Monitor::Ready(object) = *self else { return Whole::NotAsked };
         let is_plain = !history.has_failures() && !history.has_objects();
-        if history.is_empty() || !is_plain || !vet::is_readable(history, reader) {
+        if history.is_empty() || !is_plain || !vet::is_readable(history, reader, threads) {
             return Whole::NotAsked;
         }
         let claim =

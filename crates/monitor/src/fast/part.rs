@@ -72,7 +72,7 @@ impl<'h> Part<'h> {
     }
 
     /// The operations in call order.
-    pub fn operations(&self) -> impl Iterator<Item = OpId> + use<'h> {
+    pub fn operations(&self) -> impl Iterator<Item = OpId> + Clone + use<'h> {
         let chosen = self.chosen;
         (0..self.len()).map(move |index| {
             checkpoint();

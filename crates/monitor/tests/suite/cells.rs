@@ -2,8 +2,8 @@
 //! replayed, its counterexamples refuted.
 
 use crate::frontier::{events, garble};
-use seriatim_history::{ValueId, read_str};
-use seriatim_monitor::fast::{self, Object, Part};
+use seriatim_history::{Value, ValueId, read_str};
+use seriatim_monitor::fast::{self, Declined, Object, Part};
 use seriatim_spec::{
     ChosenReader, Claim, Failures, Reader, Refutation, SpecChoice, refute, replay,
 };
@@ -106,4 +106,98 @@ fn the_map_monitor_agrees_with_the_plainest_search_on_all_that_acts_on_a_key() {
     }
     let Tally { right, wrong, declined } = tally;
     assert!(right > 1000 && wrong > 500 && declined < 100, "{tally:?}");
+}
+
+/// A few operations on one key, some of which append; each takes effect within its time. Then an
+/// answer is changed, or none.
+fn appending(random: &mut Random) -> String {
+    let mut planned: Vec<(u64, u64, u64, usize)> = (0..2 + random.below(6))
+        .map(|process| {
+            let (call, lasts) = (random.below(20), 1 + random.below(12));
+            (
+                20 * (call + random.below(lasts + 1)),
+                20 * call,
+                20 * (call + lasts),
+                process as usize,
+            )
+        })
+        .collect();
+    planned.sort_unstable();
+    let mut held: Option<String> = None;
+    let texts = ["x", "y", "xy", ""];
+    let mut lines: Vec<(usize, String, String, u64, u64)> = Vec::new();
+    for (_, call, ret, process) in planned {
+        let text = *random.pick(&texts);
+        let (deed, answer) = match random.below(12) {
+            0 => {
+                held = Some(text.to_owned());
+                (format!(r#""op":"put","arg":["a","{text}"]"#), String::new())
+            }
+            1 => {
+                let was = held.take().is_some();
+                (r#""op":"delete","arg":"a""#.to_owned(), was.to_string())
+            }
+            2 => (r#""op":"contains","arg":"a""#.to_owned(), held.is_some().to_string()),
+            3..=7 => {
+                held = Some(held.unwrap_or_default() + text);
+                (format!(r#""op":"append","arg":["a","{text}"]"#), String::new())
+            }
+            _ => {
+                let seen = held.as_ref().map_or("DEFAULT".to_owned(), |held| format!("{held:?}"));
+                (r#""op":"get","arg":"a""#.to_owned(), seen)
+            }
+        };
+        lines.push((process, deed, answer, call, ret));
+    }
+    let changed = random.index(2 * lines.len());
+    let changed = lines.get_mut(changed).filter(|(_, deed, ..)| deed.contains("get"));
+    if let Some((_, _, answer, ..)) = changed {
+        *answer = format!(r#""{}{}""#, random.pick(&texts), random.pick(&texts));
+    }
+    let line = |(process, deed, answer, call, ret): (usize, String, String, u64, u64)| {
+        let result = if answer.is_empty() { answer } else { format!(r#","result":{answer}"#) };
+        let is_pending = deed.contains("append") && (call + ret) % 160 == 0;
+        let over =
+            if is_pending { String::new() } else { format!(r#"{result},"return":{}"#, ret + 9) };
+        format!("{{\"process\":{process},{deed},\"call\":{call}{over}}}\n")
+    };
+    lines.into_iter().map(line).collect()
+}
+
+/// The monitor finds the order of the appends where there is one, and leaves the rest to the search.
+#[test]
+fn an_order_of_appends_is_found_where_there_is_one() {
+    for (spec, default) in [("map", Value::Nil), ("kv", Value::text(""))] {
+        let choice = SpecChoice::parse(spec).unwrap();
+        let reader = ChosenReader { choice, failures: Failures::default() };
+        let (mut random, mut tally) = (Random(2), Tally::default());
+        for _ in 0..10_000 {
+            let text = appending(&mut random).replace(
+                "DEFAULT",
+                &match &default {
+                    Value::Nil => "null".to_owned(),
+                    _ => "\"\"".to_owned(),
+                },
+            );
+            let mut history = read_str(&text).unwrap();
+            reader.read(&mut history).unwrap();
+            let default = history.intern(&default);
+            let expected = refute(&mut history.clone(), &reader, EFFORT).unwrap();
+            match fast::check(Object::Map(default), Part::whole(&history)) {
+                Ok(Claim::Linearizable(witness)) => {
+                    assert_eq!(expected, Refutation::Contradicted, "{text}");
+                    let replayed = replay(&mut history, &reader, witness).unwrap();
+                    assert!(replayed.is_ok(), "{replayed:?}\n{text}");
+                    tally.right += 1;
+                }
+                Err(Declined::UnknownMethod { .. }) if text.contains("append") => match expected {
+                    Refutation::Contradicted => tally.declined += 1,
+                    _ => tally.wrong += 1,
+                },
+                other => assert!(!text.contains("append"), "{other:?}\n{text}"),
+            }
+        }
+        let Tally { right, wrong, declined } = tally;
+        assert!(right > 5000 && wrong > 500 && declined < right / 100, "{spec} {tally:?}");
+    }
 }

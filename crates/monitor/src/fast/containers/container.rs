@@ -271,6 +271,13 @@ impl Dense {
         Dense::Map(HashMap::new())
     }
 
+    /// Makes room for so many values, where room is not at hand.
+    fn reserve(&mut self, values: usize) {
+        if let Dense::Map(map) = self {
+            map.reserve(values);
+        }
+    }
+
     /// The number of a value, if it has one.
     #[inline]
     pub fn known(&self, value: ValueId) -> Option<u32> {
@@ -316,6 +323,12 @@ impl Reach {
     pub fn add(&mut self, value: ValueId) {
         self.largest = self.largest.max(value.0);
         self.all_small &= is_small(value.0);
+    }
+
+    /// What two reach together.
+    pub fn with(self, other: Reach) -> Self {
+        let largest = self.largest.max(other.largest);
+        Reach { largest, all_small: self.all_small && other.all_small }
     }
 
     /// Numbers for values that reach so far, in as many operations.
@@ -381,6 +394,8 @@ impl Container {
         let history = part.history;
         let mut glance = Glance::new(part, names);
         let mut dense = Dense::new(part);
+        // As a rule, half of the operations insert a value.
+        dense.reserve(part.len() / 2);
         let ranks = part.ranks();
         let mut columns = Container { end: ranks.events, ..Container::default() };
         let mut flaw = None;

@@ -1,4 +1,5 @@
-//! Map with everything that acts on one key: `get`, `put`, `insert`, `delete`, `cas`, `contains`.
+//! Map with everything that acts on one key: `get`, `put`, `insert`, `delete`, `cas`, `contains`,
+//! `append`.
 //!
 //! ```text
 //!   a: |--put 1--|    |------delete: true------|        a key is a cell that holds a value or nothing
@@ -22,163 +23,26 @@
 //! **Cost.** O(1) an event while a key has one way, which it has nearly always; else the number of
 //! ways. Memory: some bytes a key, and the order.
 //!
-//! **Precondition.** No operation looks at the whole map or appends; at most 64 operations of a key
-//! are open at a time; the ways stay few ([`MOST`]). Else declined. A pending operation that
-//! changes nothing says nothing.
+//! **Precondition.** No operation looks at the whole map; at most 64 operations of a key are open at
+//! a time; the ways stay few ([`MOST`]). Else declined. A pending operation that changes nothing
+//! says nothing. Where texts are appended, nothing is compared and set, and an order is found or
+//! the history is declined (`appends`).
 
+use super::appends::{Ahead, Expected};
+use super::deeds::{Deed, Judge, Recorded};
+use super::texts::Texts;
 use crate::fast::containers::container::Reach;
 use crate::fast::violation::counterexample_until;
 use crate::fast::{Allowance, Declined, Part, part_allowance};
-use seriatim_history::{Event, History, MethodId, OpId, Outcome, ValueId};
-use seriatim_limits::both;
-use seriatim_spec::{Claim, Witness, names};
+use seriatim_history::{Event, History, OpId, Time, ValueId};
+use seriatim_limits::{both, checkpoint};
+use seriatim_spec::{Claim, Witness};
+use std::ops::Range;
 
 /// How many ways may be looked at for one event.
 const MOST: usize = 1 << 10;
-
-/// What a method does.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Method {
-    Get,
-    Put,
-    Insert,
-    Delete,
-    Cas,
-    Contains,
-}
-
-impl Method {
-    fn named(name: &str) -> Result<Self, Declined> {
-        let is = |names: &[&str]| names.iter().any(|known| known.eq_ignore_ascii_case(name));
-        let known = [
-            (const { names("map", "get") }, Method::Get),
-            (const { names("map", "put") }, Method::Put),
-            (const { names("map", "insert") }, Method::Insert),
-            (const { names("map", "delete") }, Method::Delete),
-            (const { names("map", "cas") }, Method::Cas),
-            (const { names("map", "contains") }, Method::Contains),
-        ];
-        let found = known.into_iter().find(|(names, _)| is(names)).map(|(_, method)| method);
-        found.ok_or_else(|| Declined::UnknownMethod { method: name.to_owned() })
-    }
-}
-
-/// What an operation does to its key and what it answered; no answer is known of what is pending.
-#[derive(Clone, Copy, Debug)]
-enum Deed {
-    /// It saw this value, or the default where there is none.
-    Saw(ValueId),
-    /// It saw whether there is a value.
-    Found(bool),
-    /// A value is put.
-    Put(ValueId),
-    /// A value is put where there is none; whether it was.
-    Insert(ValueId, Option<bool>),
-    /// The value is taken away; whether there was one.
-    Delete(Option<bool>),
-    /// The first value is replaced by the second; whether it was there.
-    Cas(ValueId, ValueId, Option<bool>),
-}
-
-impl Deed {
-    /// Whether with its answer it never changes anything.
-    fn only_looks(self) -> bool {
-        match self {
-            Deed::Saw(_) | Deed::Found(_) => true,
-            Deed::Put(_) => false,
-            Deed::Insert(_, done) | Deed::Delete(done) | Deed::Cas(_, _, done) => {
-                done == Some(false)
-            }
-        }
-    }
-
-    /// What a key holds after it, [`ValueId::ABSENT`] being nothing; `None` if its answer does not
-    /// fit.
-    #[inline]
-    fn after(self, held: ValueId, default: ValueId) -> Option<ValueId> {
-        let seen = if held.is_present() { held } else { default };
-        let (succeeds, next, told) = match self {
-            Deed::Saw(value) => return (seen == value).then_some(held),
-            Deed::Found(told) => return (held.is_present() == told).then_some(held),
-            Deed::Put(value) => return Some(value),
-            Deed::Insert(value, told) => (!held.is_present(), value, told),
-            Deed::Delete(told) => (held.is_present(), ValueId::ABSENT, told),
-            Deed::Cas(old, new, told) => (seen == old, new, told),
-        };
-        let fits = told.is_none_or(|told| told == succeeds);
-        fits.then_some(if succeeds { next } else { held })
-    }
-}
-
-/// Reads recorded operations.
-struct Recorded<'h> {
-    history: &'h History,
-    methods: Vec<Result<Method, Declined>>,
-}
-
-impl<'h> Recorded<'h> {
-    fn new(history: &'h History) -> Self {
-        let names = (0..history.method_count()).map(|id| history.method_name(MethodId::from(id)));
-        Recorded { history, methods: names.map(Method::named).collect() }
-    }
-
-    /// The key of an operation and what it does; no deed if it says nothing.
-    #[inline]
-    fn read(&self, op: OpId) -> Result<(ValueId, Option<Deed>), Declined> {
-        let history = self.history;
-        let method = self.methods[history.method(op).index()].clone()?;
-        let (key, arg) = self.key_and_rest(op, method)?;
-        let is_over = match history.outcome(op) {
-            // It did not happen.
-            Outcome::Failed => return Ok((key, None)),
-            Outcome::Ok => true,
-            Outcome::Pending => false,
-        };
-        let result = history.result(op);
-        let told = || match (is_over, result) {
-            (false, _) | (true, ValueId::ABSENT | ValueId::NIL) => Ok(None),
-            (true, ValueId::TRUE) => Ok(Some(true)),
-            (true, ValueId::FALSE) => Ok(Some(false)),
-            _ => Err(self.unreadable(op, "true or false as result")),
-        };
-        let deed = match method {
-            Method::Get => (is_over && result.is_present()).then_some(Deed::Saw(result)),
-            Method::Contains => told()?.map(Deed::Found),
-            Method::Put => Some(Deed::Put(arg)),
-            Method::Insert => Some(Deed::Insert(arg, told()?)),
-            Method::Delete => Some(Deed::Delete(told()?)),
-            Method::Cas => {
-                let pair = history.values().as_pair(arg);
-                let (old, new) = pair.ok_or_else(|| self.unreadable(op, "two values"))?;
-                // One that says no more than that it is over had success.
-                let told = told()?.or(is_over.then_some(true));
-                Some(Deed::Cas(old, new, told))
-            }
-        };
-        Ok((key, deed))
-    }
-
-    #[inline]
-    fn key_and_rest(&self, op: OpId, method: Method) -> Result<(ValueId, ValueId), Declined> {
-        let (key, arg) = (self.history.key(op), self.history.arg(op));
-        if key.is_present() {
-            return Ok((key, arg));
-        }
-        let pair = self.history.values().as_pair(arg);
-        match (method, pair) {
-            (Method::Put | Method::Insert, Some(pair)) => Ok(pair),
-            (Method::Put | Method::Insert | Method::Cas, _) => Err(self.unreadable(op, "a key")),
-            // A read that repeats its unknown value.
-            (_, Some((key, ValueId::NIL))) => Ok((key, ValueId::ABSENT)),
-            _ if arg.is_present() => Ok((arg, ValueId::ABSENT)),
-            _ => Err(self.unreadable(op, "a key")),
-        }
-    }
-
-    fn unreadable(&self, op: OpId, expected: &'static str) -> Declined {
-        Declined::Unreadable { operation: self.history.operation(op).to_string(), expected }
-    }
-}
+/// The same where texts are appended: with so many, the general search is the better engine.
+const MOST_TEXTS: usize = 64;
 
 /// One way in which everything so far may have happened to a key.
 #[derive(Clone, Copy)]
@@ -210,12 +74,23 @@ struct Cell {
     is_open: u64,
     /// The places of those that only look.
     looks: u64,
+    /// The queries to come, where texts are appended.
+    ahead: Option<Box<Ahead>>,
 }
 
 impl Cell {
-    fn new() -> Self {
+    fn new(ahead: Option<Box<Ahead>>) -> Self {
         let start = Way { held: ValueId::ABSENT, done: 0, last: NONE };
-        Cell { ways: vec![start], open: Vec::new(), is_open: 0, looks: 0 }
+        Cell { ways: vec![start], open: Vec::new(), is_open: 0, looks: 0, ahead }
+    }
+
+    /// What is asked of a text that is made in a way in which some have taken effect.
+    fn expected(&self, done: u64) -> Expected {
+        let Some(ahead) = &self.ahead else { return Expected::Anything };
+        let mut undone = places(self.is_open & !done);
+        let waits = undone.any(|place| self.open[place].1.overwrites());
+        let looked = self.is_open & self.looks & done;
+        ahead.expected(|get| places(looked).any(|place| self.open[place].0 == get), waits)
     }
 
     /// Opens an operation; its place, if there is one.
@@ -247,45 +122,38 @@ fn places(mut set: u64) -> impl Iterator<Item = usize> {
     })
 }
 
-/// Which keys are looked at.
-#[derive(Clone, Copy)]
-enum Keys {
-    All,
-    /// One half of them, by chance.
-    Half(u32),
-}
-
-impl Keys {
-    #[inline]
-    fn has(self, key: ValueId) -> bool {
-        match self {
-            Keys::All => true,
-            Keys::Half(half) => key.0.wrapping_mul(0x9e37_79b1) >> 31 == half,
-        }
-    }
-}
-
 /// From so many operations on, two threads take half of the keys each.
 const LONG: usize = 50_000;
 
 /// Decides a part of a map's history; `default` is what a key reads as that holds nothing.
 pub(super) fn check(part: Part<'_>, default: ValueId) -> Result<Claim, Declined> {
     let recorded = Recorded::new(part.history);
-    let mut reach = Reach::default();
-    for op in part.operations() {
-        reach.add(recorded.read(op)?.0);
+    let Some(declined) = recorded.declined_texts() else { return decide(part, default, &recorded) };
+    match decide(part, default, &recorded) {
+        Ok(Claim::Linearizable(witness)) if !recorded.compares() => {
+            Ok(Claim::Linearizable(witness))
+        }
+        _ => Err(declined),
     }
-    if part.threads > 1 && part.len() >= LONG {
-        let by_halves = check_halves(part, default, &recorded, reach);
+}
+
+fn decide(part: Part<'_>, default: ValueId, recorded: &Recorded<'_>) -> Result<Claim, Declined> {
+    let is_long = part.len() >= LONG && part.history.len() <= Named::MOST;
+    if part.threads > 1 && is_long {
+        let by_halves = check_halves(part, default, recorded);
         if let Some(claim) = by_halves {
             return Ok(claim);
         }
     }
-    let sweep = Sweep::new(part, default, part.len());
-    match sweep.run(&recorded, reach, Keys::All)? {
-        Swept::Wrong(_, claim) => Ok(claim),
-        Swept::Right(placed) => {
-            let order = placed.by_event().map(|(_, op)| op).collect();
+    let mut reach = Reach::default();
+    for op in part.operations() {
+        reach.add(recorded.read(op)?.0);
+    }
+    let mut sweep = Sweep::new(part, default, part.len());
+    match sweep.run(recorded, reach, part.operations(), |_| {})? {
+        Some(wrong) => Ok(sweep.violation(wrong)),
+        None => {
+            let order = sweep.finish().by_event().map(|(_, op)| op).collect();
             Ok(Claim::Linearizable(Witness { order }))
         }
     }
@@ -294,27 +162,30 @@ pub(super) fn check(part: Part<'_>, default: ValueId) -> Result<Claim, Declined>
 /// The same with two threads; none if one of them declines, for it may be that it would not have
 /// come so far. At each event something happens to one key only: so the orders of the halves, joined
 /// by event, are the order of the whole, and of two keys that are wrong the first is told.
-fn check_halves(
-    part: Part<'_>,
-    default: ValueId,
-    recorded: &Recorded<'_>,
-    reach: Reach,
-) -> Option<Claim> {
-    let (history, chosen, threads) = (part.history, part.chosen(), 1);
-    let half = |half: u32| {
+fn check_halves(part: Part<'_>, default: ValueId, recorded: &Recorded<'_>) -> Option<Claim> {
+    let (history, chosen, middle) = (part.history, part.chosen(), part.len() / 2);
+    let alone = || Part::on(history, chosen, 1);
+    let (first, second) = both(
+        || Split::of(alone(), 0..middle, recorded),
+        || Split::of(alone(), middle..alone().len(), recorded),
+    );
+    let (first, second) = (first.ok()?, second.ok()?);
+    let reach = first.reach.with(second.reach);
+    let half = |half: usize| {
         // Half of what one thread may do: two that keep to it together keep to the whole.
-        let allowance = part_allowance(chosen.map_or(history.len(), <[OpId]>::len)) / 2;
-        let allowance = Allowance::new(allowance);
-        let part = Part::on(history, chosen, threads).within(&allowance);
-        Sweep::new(part, default, part.len() / 2).run(recorded, reach, Keys::Half(half))
+        let allowance = Allowance::new(part_allowance(alone().len()) / 2);
+        let sweep = Sweep::new(alone().within(&allowance), default, alone().len() / 2);
+        sweep.run_half(recorded, reach, [&first.halves[half], &second.halves[half]])
     };
     let (first, second) = both(|| half(0), || half(1));
     match (first.ok()?, second.ok()?) {
         (Swept::Right(first), Swept::Right(second)) => {
             let mut order = Vec::with_capacity(first.len() + second.len());
-            let mut second = second.by_event().peekable();
-            for (event, op) in first.by_event() {
-                while let Some((_, earlier)) = second.next_if(|&(other, _)| other < event) {
+            let mut second = second.into_iter().peekable();
+            for (event, op) in first {
+                let moment = event.moment(history);
+                let is_earlier = |other: &(Named, OpId)| other.0.moment(history) < moment;
+                while let Some((_, earlier)) = second.next_if(is_earlier) {
                     order.push(earlier);
                 }
                 order.push(op);
@@ -323,21 +194,75 @@ fn check_halves(
             Some(Claim::Linearizable(Witness { order }))
         }
         (Swept::Wrong(a, first), Swept::Wrong(b, second)) => {
-            Some(if a < b { first } else { second })
+            Some(if a.moment(history) < b.moment(history) { first } else { second })
         }
         (Swept::Wrong(_, claim), _) | (_, Swept::Wrong(_, claim)) => Some(claim),
     }
 }
 
-/// What a sweep found: an order, or the event that cannot be.
+/// An event by its own name: twice its operation, one more for the return.
+#[derive(Clone, Copy)]
+struct Named(u32);
+
+impl Named {
+    /// How many operations have such names.
+    const MOST: usize = 1 << 31;
+
+    #[inline]
+    fn of(event: Event) -> Self {
+        match event {
+            Event::Call(op) => Named(op.0 << 1),
+            Event::Return(op) => Named(op.0 << 1 | 1),
+        }
+    }
+
+    /// Where the event stands among all: at one moment calls come before returns, and each of
+    /// them in the order of the operations.
+    #[inline]
+    fn moment(self, history: &History) -> (Time, bool, OpId) {
+        let op = OpId(self.0 >> 1);
+        match self.0 & 1 {
+            0 => (history.call(op), false, op),
+            _ => (history.ret(op).unwrap_or(Time::MAX), true, op),
+        }
+    }
+}
+
+/// Operations by the half that their key belongs to, by chance.
+struct Split {
+    halves: [Vec<OpId>; 2],
+    reach: Reach,
+}
+
+impl Split {
+    fn of(
+        part: Part<'_>,
+        positions: Range<usize>,
+        recorded: &Recorded<'_>,
+    ) -> Result<Self, Declined> {
+        let mut split = Split { halves: [Vec::new(), Vec::new()], reach: Reach::default() };
+        for position in positions {
+            checkpoint();
+            let op = part.operation(position);
+            let (key, _) = recorded.read(op)?;
+            split.reach.add(key);
+            split.halves[(key.0.wrapping_mul(0x9e37_79b1) >> 31) as usize].push(op);
+        }
+        Ok(split)
+    }
+}
+
+/// What the sweep of a half found: an order by event, or the event that cannot be.
 enum Swept {
-    Right(Placed),
-    Wrong(u32, Claim),
+    Right(Vec<(Named, OpId)>),
+    Wrong(Named, Claim),
 }
 
 struct Sweep<'h> {
     part: Part<'h>,
-    default: ValueId,
+    judge: Judge<'h>,
+    /// By key that has no cell yet, the queries to come; none if no texts are appended.
+    ahead: Option<std::vec::IntoIter<Ahead>>,
     cells: Vec<Cell>,
     /// The key of each operation, by its position; [`NONE`] if it says nothing.
     of: Vec<u32>,
@@ -368,10 +293,6 @@ struct Placed {
 }
 
 impl Placed {
-    fn len(&self) -> usize {
-        self.order.len() + self.late.len()
-    }
-
     /// Everything by event.
     fn by_event(mut self) -> impl Iterator<Item = (u32, OpId)> {
         // Stable: what took effect at one event stays in its order, and all of it is of one key.
@@ -420,9 +341,11 @@ impl Trail {
 impl<'h> Sweep<'h> {
     fn new(part: Part<'h>, default: ValueId, room: usize) -> Self {
         let placed = Placed { order: Vec::with_capacity(room), late: Vec::new() };
+        let judge = Judge { default, texts: Texts::new(part.history.values()) };
         Sweep {
             part,
-            default,
+            judge,
+            ahead: None,
             cells: Vec::new(),
             of: vec![NONE; part.len()],
             branching: 0,
@@ -433,40 +356,75 @@ impl<'h> Sweep<'h> {
         }
     }
 
-    fn run(mut self, recorded: &Recorded<'_>, reach: Reach, some: Keys) -> Result<Swept, Declined> {
+    /// Goes through the events of some operations; gives the operation whose return cannot be.
+    fn run(
+        &mut self,
+        recorded: &Recorded<'_>,
+        reach: Reach,
+        operations: impl Iterator<Item = OpId> + Clone,
+        mut listen: impl FnMut(Event),
+    ) -> Result<Option<OpId>, Declined> {
+        let history = self.part.history;
         let mut keys = reach.dense(self.part.len());
-        for (event, at) in self.part.events().zip(0..) {
+        if recorded.declined_texts().is_some() {
+            let events = history.events_of(operations.clone());
+            let all = Ahead::of_keys(recorded, events, reach.dense(self.part.len()))?;
+            self.ahead = Some(all.into_iter());
+        }
+        for (event, at) in history.events_of(operations).zip(0..) {
             self.trail.event = at;
+            listen(event);
             match event {
                 Event::Call(op) => {
                     let (key, deed) = recorded.read(op)?;
-                    let Some(deed) = deed.filter(|_| some.has(key)) else { continue };
+                    let Some(deed) = deed else { continue };
                     let key = keys.number(key, self.cells.len() as u32);
                     self.call(op, key, deed)?;
                 }
                 Event::Return(op) => {
                     if !self.ret(op)? {
-                        return Ok(Swept::Wrong(at, self.violation(op)));
+                        return Ok(Some(op));
                     }
                 }
             }
         }
-        Ok(Swept::Right(self.finish()))
+        Ok(None)
+    }
+
+    /// The same for one half of the keys, with the events by their own names: their numbers are
+    /// not those of the whole.
+    fn run_half(
+        mut self,
+        recorded: &Recorded<'_>,
+        reach: Reach,
+        operations: [&[OpId]; 2],
+    ) -> Result<Swept, Declined> {
+        let operations = operations.into_iter().flatten().inspect(|_| checkpoint()).copied();
+        let mut events = Vec::with_capacity(2 * self.trail.placed.order.capacity());
+        let wrong = self.run(recorded, reach, operations, |event| events.push(Named::of(event)))?;
+        if let Some(op) = wrong {
+            return Ok(Swept::Wrong(Named::of(Event::Return(op)), self.violation(op)));
+        }
+        let named = |(event, op): (u32, OpId)| (events[event as usize], op);
+        Ok(Swept::Right(self.finish().by_event().map(named).collect()))
     }
 
     fn call(&mut self, op: OpId, key: u32, deed: Deed) -> Result<(), Declined> {
         self.of[self.part.position(op)] = key;
         if key as usize == self.cells.len() {
-            self.cells.push(Cell::new());
+            self.cells.push(Cell::new(self.ahead.as_mut().and_then(Iterator::next).map(Box::new)));
         }
         let cell = &mut self.cells[key as usize];
         let place = cell.open(op, deed).ok_or(Declined::TooManyChoices { tried: MOST })?;
+        if let Some(ahead) = &mut cell.ahead {
+            ahead.call(deed);
+        }
         if !deed.only_looks() {
             return Ok(());
         }
-        let can_be = |way: &Way| deed.after(way.held, self.default).is_some();
+        let judge = &mut self.judge;
         if let [way] = &mut cell.ways[..] {
-            if can_be(way) {
+            if judge.fits(deed, way.held) {
                 way.done |= 1 << place;
                 self.trail.settle(op);
             }
@@ -474,7 +432,7 @@ impl<'h> Sweep<'h> {
             let trail = &mut self.trail;
             cell.ways
                 .iter_mut()
-                .filter(|way| can_be(way))
+                .filter(|way| judge.fits(deed, way.held))
                 .for_each(|way| trail.take(way, place, op));
         }
         Ok(())
@@ -483,8 +441,19 @@ impl<'h> Sweep<'h> {
     /// An operation returns; whether that can be.
     fn ret(&mut self, op: OpId) -> Result<bool, Declined> {
         let key = self.of[self.part.position(op)] as usize;
-        let Some(cell) = self.cells.get_mut(key) else { return Ok(true) };
+        let Some(cell) = self.cells.get(key) else { return Ok(true) };
         let Some(due) = cell.place(op) else { return Ok(true) };
+        let deed = cell.open[due].1;
+        let can_be = self.close(key, due)?;
+        if let Some(ahead) = &mut self.cells[key].ahead {
+            ahead.ret(deed);
+        }
+        Ok(can_be)
+    }
+
+    /// The operation at a place of a key returns.
+    fn close(&mut self, key: usize, due: usize) -> Result<bool, Declined> {
+        let cell = &mut self.cells[key];
         if let [way] = &mut cell.ways[..] {
             let undone = cell.is_open & !way.done;
             if undone >> due & 1 == 0 {
@@ -503,14 +472,16 @@ impl<'h> Sweep<'h> {
     /// can; whether it can be.
     fn follow(&mut self, key: usize, due: usize) -> bool {
         let cell = &mut self.cells[key];
-        let way = &mut cell.ways[0];
+        let Way { held, done, .. } = cell.ways[0];
         let (op, deed) = cell.open[due];
-        let Some(held) = deed.after(way.held, self.default) else { return false };
+        let expected = || cell.expected(done | 1 << due);
+        let Some(held) = self.judge.after(deed, held, expected) else { return false };
+        let way = &mut cell.ways[0];
         way.held = held;
         self.trail.settle(op);
         for place in places(cell.is_open & !way.done & cell.looks & !(1 << due)) {
             let (op, deed) = cell.open[place];
-            if deed.after(held, self.default).is_some() {
+            if self.judge.fits(deed, held) {
                 way.done |= 1 << place;
                 self.trail.settle(op);
             }
@@ -562,13 +533,14 @@ impl<'h> Sweep<'h> {
             let undone = cell.is_open & !way.done;
             for place in places(undone & (!cell.looks | 1 << due)) {
                 let (op, deed) = cell.open[place];
-                let Some(held) = deed.after(way.held, self.default) else { continue };
+                let expected = || cell.expected(way.done | 1 << place);
+                let Some(held) = self.judge.after(deed, way.held, expected) else { continue };
                 let mut next = Way { held, ..way };
                 self.trail.take(&mut next, place, op);
                 // All that only look and can do so at once.
                 for place in places(cell.is_open & !next.done & cell.looks) {
                     let (op, deed) = cell.open[place];
-                    if deed.after(held, self.default).is_some() {
+                    if self.judge.fits(deed, held) {
                         self.trail.take(&mut next, place, op);
                     }
                 }
@@ -580,10 +552,10 @@ impl<'h> Sweep<'h> {
                 }
             }
             let tried = self.met.len() + self.ways.len();
-            if tried > 4 {
+            if tried > 4 && self.ahead.is_none() {
                 self.part.spend(tried)?;
             }
-            if tried > MOST {
+            if tried > if self.ahead.is_none() { MOST } else { MOST_TEXTS } {
                 return Err(Declined::TooManyChoices { tried });
             }
         }

@@ -1,7 +1,9 @@
 //! Objects whose monitors need nothing of a container: cells, numbers, keys, logs.
 
+mod appends;
 pub(super) mod cells;
 pub mod counter;
+mod deeds;
 pub mod fetch_and_add;
 pub(super) mod flag;
 pub mod log;
@@ -15,3 +17,4 @@ pub mod set;
 pub(super) mod set_sweep;
 pub(super) mod set_window;
 pub(super) mod tally;
+mod texts;

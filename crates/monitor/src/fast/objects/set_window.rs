@@ -10,9 +10,9 @@
 //! the other was, the key takes the same states, and so the exchanged order is one, too. One that
 //! never returns is chosen last and need not be chosen at all.
 //!
-//! **Cost.** Up to 64 operations are bits of a word, by return: sorting them (an insertion sort, as
-//! most windows have two or three), then O(1) for each but for those that look at what was
-//! before the last change, which are put in front of it. Larger windows go through `flag`.
+//! **Cost.** Up to 64 operations are bits of a word, by return: sorting them, then O(1) for each but
+//! for those that look at what was before the last change, which are put in front of it. Larger
+//! windows go through `flag`.
 //!
 //! **What would make it unsound:** nothing that is not found by the replay of the whole order. A
 //! wrong *no* would come of an open operation that is overlooked: one is open from its call, even
@@ -46,19 +46,10 @@ pub(in crate::fast) const NEVER: Time = Time::MAX;
 /// How many operations a small window has at most.
 const SMALL: usize = u64::BITS as usize;
 
-/// How long a small window lasts at most.
-const LONGEST: Time = Time::MAX / SMALL as Time;
-
 /// Finds the orders of windows, in room that is used again and again.
+#[derive(Default)]
 pub(in crate::fast) struct Orders {
-    by_return: [u64; SMALL],
     order: Vec<u32>,
-}
-
-impl Default for Orders {
-    fn default() -> Self {
-        Orders { by_return: [0; SMALL], order: Vec::new() }
-    }
 }
 
 impl Orders {
@@ -66,9 +57,9 @@ impl Orders {
     /// The operations are given by call; those that never return may be left out.
     pub fn find(&mut self, members: &[Member], state: Side) -> Result<(&[u32], Side), Impossible> {
         self.order.clear();
-        let state = match by_return(members, &mut self.by_return) {
-            Some(by_return) => Bits::new(state).run(members, by_return, &mut self.order)?,
-            None => self.find_by_flag(members, state)?,
+        let state = match members.len() <= SMALL {
+            true => Bits::new(state).run(members, &Returns::of(members), &mut self.order)?,
+            false => self.find_by_flag(members, state)?,
         };
         Ok((&self.order, state))
     }
@@ -105,28 +96,45 @@ impl Orders {
     }
 }
 
-/// The places of a small window's operations by return, each in the lowest bits of a number; `None`
-/// for a window that is large or lasts for longer than fits above them.
-#[inline]
-fn by_return<'r>(members: &[Member], sorted: &'r mut [u64; SMALL]) -> Option<&'r [u64]> {
-    let sorted = sorted.get_mut(..members.len())?;
-    let first = members.iter().map(|member| member.ret).min()?;
-    for (end, member) in members.iter().enumerate() {
-        let since = match member.ret {
-            NEVER => LONGEST,
-            ret if ret - first < LONGEST => ret - first,
-            _ => return None,
-        };
-        // Most windows have two or three operations.
-        let new = (since * SMALL as Time) | end as Time;
-        let mut place = end;
-        while place > 0 && sorted[place - 1] > new {
-            sorted[place] = sorted[place - 1];
-            place -= 1;
+/// The operations of a small window by return.
+struct Returns {
+    /// By operation, how many return before it.
+    bit: [u8; SMALL],
+    /// The other way round.
+    place: [u8; SMALL],
+}
+
+/// Up to so many operations are sorted by comparing all with all, which needs no guesses.
+const FEW: usize = 16;
+
+impl Returns {
+    #[inline]
+    fn of(members: &[Member]) -> Self {
+        let mut returns = Returns { bit: [0; SMALL], place: [0; SMALL] };
+        let Returns { bit, place } = &mut returns;
+        if members.len() <= FEW {
+            for (at, member) in members.iter().enumerate() {
+                let mut before = 0;
+                for (bit, other) in bit[..at].iter_mut().zip(members) {
+                    let is_later = u8::from(other.ret > member.ret);
+                    *bit += is_later;
+                    before += 1 - is_later;
+                }
+                bit[at] = before;
+            }
+            for (at, &bit) in bit[..members.len()].iter().enumerate() {
+                place[usize::from(bit) % SMALL] = at as u8;
+            }
+        } else {
+            let place = &mut place[..members.len()];
+            place.iter_mut().zip(0..).for_each(|(place, at)| *place = at);
+            place.sort_by_key(|&place| members[usize::from(place)].ret);
+            for (at, &place) in place.iter().enumerate() {
+                bit[usize::from(place) % SMALL] = at as u8;
+            }
         }
-        sorted[place] = new;
+        returns
     }
-    Some(sorted)
 }
 
 /// A key while a window is followed. Operations are bits, the first to return the lowest.
@@ -148,17 +156,13 @@ impl Bits {
     fn run(
         mut self,
         members: &[Member],
-        by_return: &[u64],
+        returns: &Returns,
         order: &mut Vec<u32>,
     ) -> Result<Side, Impossible> {
-        let place = |bit: usize| by_return[bit] as usize % SMALL;
-        let mut bit_of = [0u8; SMALL];
-        for bit in 0..by_return.len() {
-            bit_of[place(bit)] = bit as u8;
-        }
+        let place = |bit: usize| usize::from(returns.place[bit]);
         let position = |bit: usize| members[place(bit)].position;
         let mut called = 0;
-        for bit in 0..by_return.len() {
+        for bit in 0..members.len() {
             let Member { call, ret, does, .. } = members[place(bit)];
             if ret == NEVER {
                 break;
@@ -167,7 +171,7 @@ impl Bits {
                 && member.call <= ret
             {
                 let to = member.does.to as usize;
-                self.open[to] |= u64::from(member.does.moves) << bit_of[called];
+                self.open[to] |= u64::from(member.does.moves) << returns.bit[called];
                 called += 1;
             }
             let open = &mut self.open[does.to as usize];
