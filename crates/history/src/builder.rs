@@ -84,6 +84,11 @@ impl Builder {
         Builder { listening, ..Builder::new(source) }
     }
 
+    /// Whether somebody hears of every event, so that nothing is kept.
+    pub(crate) fn is_listening(&self) -> bool {
+        self.listening.is_some()
+    }
+
     /// The same builder, going on with the values of another history: what was named there has the
     /// same id here.
     #[must_use]

@@ -25,6 +25,8 @@ pub struct History {
     pub(crate) open_ties: bool,
     /// Whether open ties are taken as overlaps: then the processes order nothing.
     pub(crate) is_loose: bool,
+    /// Whether the operations of each process happened in their order, whatever the stamps say.
+    pub(crate) keeps_turns: bool,
     pub(crate) values: Arc<Values>,
     pub(crate) process_names: Vec<Value>,
     /// Where the source names no processes: the rows that take their place, once somebody asks.
@@ -75,6 +77,7 @@ impl History {
             conventions: Conventions::default(),
             open_ties: false,
             is_loose: false,
+            keeps_turns: false,
             values: Arc::default(),
             process_names: Vec::new(),
             seats: None,
@@ -425,6 +428,7 @@ impl History {
         part.missing_logs = self.missing_logs;
         part.is_event_log = self.is_event_log;
         part.is_loose = self.is_loose;
+        part.keeps_turns = self.keeps_turns;
         part.methods = self.methods.clone();
         for (target, source) in part.columns_mut().into_iter().zip(self.columns()) {
             *target = source.permuted(&order);

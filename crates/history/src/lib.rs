@@ -16,6 +16,7 @@ mod events;
 mod formats;
 mod history;
 mod initial;
+mod join;
 mod live;
 mod number;
 mod operation;
@@ -42,7 +43,7 @@ pub use formats::{
 pub use history::{Annotation, History, Horizon, Stretch, Tally};
 pub use initial::InitialWrite;
 pub use live::{Forgets, Header, Listener, LiveCall, LiveOperation, LiveReturn, listen};
-pub use operation::{MethodId, OpId, Operation, Outcome, ProcessId, Time};
+pub use operation::{MethodId, OpId, Operation, Outcome, ProcessId, Seen, Time};
 pub use outside::{Outside, harmless_json, in_line, is_harmful};
 pub use ties::Turn;
 pub use timescale::{Since, Timescale, Unit};

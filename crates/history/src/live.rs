@@ -5,8 +5,8 @@
 
 use crate::formats::{ReadOptions, read_into};
 use crate::{
-    Builder, Call, Conventions, InputError, Interval, OpId, Problem, ProcessId, Return, Value,
-    ValueId, Values,
+    Builder, Call, Conventions, InputError, Interval, OpId, Problem, ProcessId, Return, Timescale,
+    Value, ValueId, Values,
 };
 use std::io::Read;
 use std::ops::ControlFlow;
@@ -69,12 +69,14 @@ pub struct LiveOperation<'b> {
 }
 
 /// What a log says of itself before its first operation.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Header {
     /// The specification that it names.
     pub spec: Option<String>,
     /// How its results are to be read.
     pub conventions: Conventions,
+    /// What its times count.
+    pub timescale: Timescale,
 }
 
 /// What a reader may forget.

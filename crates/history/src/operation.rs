@@ -136,10 +136,47 @@ impl<'h> Operation<'h> {
         self.ret().is_some_and(|ret| ret < other.call())
     }
 
+    /// The steps of a transaction, `r(x)=1 w(y)=2`, with what it read if that is known; `None` if
+    /// the operation is none: its argument is no list of steps `[f key value]`.
+    pub fn steps_text(&self, seen: Seen) -> Option<String> {
+        let is_known = seen == Seen::Known && self.outcome() == Outcome::Ok;
+        let asked = self.history.values().get(self.arg());
+        let told = self.history.values().get(self.result());
+        let steps = asked.as_list().filter(|steps| !steps.is_empty())?;
+        let told = told.as_list().filter(|told| is_known && told.len() == steps.len());
+        let mut texts = Vec::new();
+        for (place, step) in steps.iter().enumerate() {
+            let [kind, key, value] = step.as_list()? else { return None };
+            let letter = match kind.as_str()? {
+                "r" | "read" => "r",
+                "w" | "write" => "w",
+                "append" => "append",
+                _ => return None,
+            };
+            let key = key.as_str().map_or_else(|| key.to_string(), |key| Outside(key).to_string());
+            let seen = told.and_then(|told| told[place].as_list()).and_then(|step| step.get(2));
+            texts.push(match (letter, seen) {
+                ("r", None) => format!("r({key})"),
+                (_, None) => format!("{letter}({key})={value}"),
+                (_, Some(seen)) => format!("{letter}({key})={seen}"),
+            });
+        }
+        let mut text = texts.join(" ");
+        if self.outcome() == Outcome::Failed {
+            text.push_str(" failed");
+        }
+        Some(text)
+    }
+
     /// The call as text, without the result: `put("a", 7)`.
     pub fn call_text(&self) -> String {
         let values = self.history.values();
         let mut text = Outside(self.method()).to_string();
+        let has_arguments = self.key().is_present() || self.arg().is_present();
+        // The operation of a type of one's own says its arguments by itself: `Withdraw(10)`.
+        if !has_arguments && text.ends_with([')', '}', ']']) {
+            return text;
+        }
         text.push('(');
         if self.key().is_present() {
             text.push_str(&values.get(self.key()).to_string());
@@ -172,8 +209,20 @@ impl<'h> Operation<'h> {
     }
 }
 
+/// Whether it is known what an operation returned.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Seen {
+    /// As far as the history says.
+    Known,
+    /// Not from where one looks.
+    Unknown,
+}
+
 impl fmt::Display for Operation<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(steps) = self.steps_text(Seen::Known) {
+            return f.write_str(&steps);
+        }
         f.write_str(&self.call_text())?;
         match self.result_text() {
             result if result.is_empty() => Ok(()),

@@ -3,9 +3,11 @@
 //! If no clock is off by more than δ from the true time, an operation recorded from `a` to `b`
 //! happened within `[a - δ, b + δ]`. Precedence between widened intervals is precedence in truth:
 //! what is refuted with it is wrong. Operations of one process that are less than 2δ apart overlap
-//! then, although one clock timed both; so the order of a process is not kept, and an acceptance
-//! says less than it would with one clock. It would be unsound to keep the names of the processes
-//! as an order beside the widened times: engines take the stamps for all there is.
+//! then, although one clock timed both: the stamps say less than is known. They cannot say more. Two
+//! processes with two operations each, all within 2δ, are two chains of which nothing else is known,
+//! and no four intervals have that order. So the order of each process is asked for beside the
+//! stamps, by those who can (`seriatim-monitor`, `weaker`); the engines take the stamps for all there
+//! is, and what they accept is asked again.
 
 use crate::{Column, History, OpId, Time};
 
@@ -27,6 +29,7 @@ impl History {
         if !self.has_times() {
             return false;
         }
+        self.keeps_turns = self.takes_turns();
         let times = |op: OpId| {
             let call = self.display_time(self.call(op)).saturating_sub(by);
             let ret = self.ret(op).map(|ret| self.display_time(ret).saturating_add(by));
@@ -56,6 +59,30 @@ impl History {
         self.is_loose = true;
         true
     }
+
+    /// Whether a widened history's processes did one thing after another on their own clocks: then
+    /// the completed operations of each happened in the order of their numbers, although their
+    /// intervals overlap.
+    pub fn keeps_turns(&self) -> bool {
+        self.keeps_turns
+    }
+
+    /// Whether every process of the source did one thing after another.
+    fn takes_turns(&self) -> bool {
+        if !self.names_processes() || self.open_ties {
+            return false;
+        }
+        let mut free: Vec<Time> = vec![0; self.process_count()];
+        let mut last = 0;
+        (0..self.len()).map(OpId::from).all(|op| {
+            let (call, free) =
+                (self.display_time(self.call(op)), &mut free[self.process(op).index()]);
+            let is_in_turn = *free <= call && last <= call;
+            last = call;
+            *free = self.ret(op).map_or(*free, |ret| self.display_time(ret));
+            is_in_turn
+        })
+    }
 }
 
 #[cfg(test)]
@@ -83,6 +110,23 @@ mod tests {
         )
         .unwrap();
         assert!(!untimed.widen(1));
+    }
+
+    #[test]
+    fn processes_keep_their_turns_unless_one_did_two_things_at_once() {
+        let line = |process: u32, call: u32, ret: u32| {
+            format!("{{\"process\":{process},\"op\":\"w\",\"call\":{call},\"return\":{ret}}}\n")
+        };
+        for (second, keeps) in [((0, 6, 9), true), ((0, 5, 9), true), ((1, 4, 9), true)] {
+            let mut history =
+                read_str(&[line(0, 1, 5), line(second.0, second.1, second.2)].concat()).unwrap();
+            assert!(!history.keeps_turns());
+            assert!(history.widen(2));
+            assert_eq!(history.keeps_turns(), keeps, "{second:?}");
+        }
+        let two_at_once = "# stack\npush 1 1 5\npush 2 4 9\n";
+        let mut anonymous = read_str(two_at_once).unwrap();
+        assert!(anonymous.widen(2) && !anonymous.keeps_turns(), "nobody knows the processes");
     }
 
     #[test]

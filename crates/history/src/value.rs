@@ -377,6 +377,15 @@ impl Values {
         id.pair().map(|index| self.pairs[index])
     }
 
+    /// The key and the value of a list `[key value]`, which may be tagged, as Jepsen's tuples are.
+    pub fn as_keyed_pair(&self, id: ValueId) -> Option<(ValueId, ValueId)> {
+        let (first, second) = self.as_pair(id)?;
+        match self.as_str(first).is_some_and(|tag| tag.starts_with('#')) {
+            true => self.as_pair(second),
+            false => Some((first, second)),
+        }
+    }
+
     /// The characters of a text or name.
     pub fn as_str(&self, id: ValueId) -> Option<&str> {
         id.entry().and_then(|index| self.entries[index].as_str())

@@ -9,7 +9,7 @@ use crate::evaluate::{Lack, Scope};
 use crate::moment::Round;
 use crate::ready::ready_map;
 use crate::rule::{Kind, Part, Rule};
-use crate::toml_map::{Busy, Map, Order};
+use crate::toml_map::{Busy, Keys, Map, Order};
 use seriatim_history::{
     Annotation, Builder, Call, Conventions, History, InputError, Interval, Notation, Outcome,
     Problem, ProcessId, Record, Return, Time, Value, ValueId, read_records,
@@ -279,6 +279,13 @@ impl<'m> Reading<'m> {
                 let process = self.builder.process(&who);
                 let id = self.interned(record, rule, Part::Id)?;
                 let time = self.forward(time);
+                let ret = match self.builder.open_operation(process) {
+                    Some(op) => {
+                        let object = self.builder.call_of(op).object;
+                        self.told(record, object, ret)?
+                    }
+                    None => ret,
+                };
                 let ret = Return { id, time, ..ret };
                 let op = self.builder.ret(record.line, process, ret);
                 let op = op.map_err(|error| self.placed(error))?;
@@ -293,6 +300,7 @@ impl<'m> Reading<'m> {
                     return Err(InputError::new(&self.source, record.line, problem));
                 };
                 let time = time.filter(|_| outcome != Outcome::Pending);
+                let ret = self.told(record, open.call.object, ret)?;
                 self.close(open, time, ret)
             }
         }
@@ -323,9 +331,10 @@ impl<'m> Reading<'m> {
             Outcome::Pending => None,
             _ => self.time(record, rule, Part::Return, Round::Up)?,
         };
+        let ret = self.told(record, called.call.object, Return::new(outcome, result))?;
         let open =
             Open { line: record.line, process, call: called.call, time: call, note: called.note };
-        self.close(open, end, Return::new(outcome, result))
+        self.close(open, end, ret)
     }
 
     fn annotation(&mut self, record: &Record, rule: &Rule) -> Result<(), InputError> {
@@ -367,10 +376,55 @@ impl<'m> Reading<'m> {
         call.arg = self.interned(record, rule, Part::Arg)?;
         call.key = self.interned(record, rule, Part::Key)?;
         call.object = self.interned(record, rule, Part::Object)?;
+        if self.map.keys == Keys::Independent {
+            if call.object != ValueId::ABSENT {
+                let expected = "no `object` in the rule, since independent keys are the objects";
+                return Err(self.lacks(record, &Lack::Wrong(expected.to_owned()), ""));
+            }
+            (call.object, call.arg) = self.of_key(record, call.arg)?;
+        }
         call.id = self.interned(record, rule, Part::Id)?;
         let process = self.value(record, rule, Part::Process)?;
         let note = self.value(record, rule, Part::Note)?;
         Ok(Called { process, call, note })
+    }
+
+    /// The key and the value of an argument `[key, value]`.
+    fn of_key(
+        &mut self,
+        record: &Record,
+        value: ValueId,
+    ) -> Result<(ValueId, ValueId), InputError> {
+        let values = self.builder.values();
+        let (pair, found) = (values.as_keyed_pair(value), values.get(value));
+        pair.ok_or_else(|| {
+            let expected = "arg: [key, value], since the keys are independent objects";
+            self.lacks(record, &Lack::Wrong(format!("{expected}, found {found}")), "")
+        })
+    }
+
+    /// The result of an operation on the object of a key: what stands beside the key.
+    fn told(
+        &mut self,
+        record: &Record,
+        object: ValueId,
+        ret: Return,
+    ) -> Result<Return, InputError> {
+        let is_plain = self.map.keys == Keys::Plain || ret.result == ValueId::ABSENT;
+        if is_plain || ret.outcome == Outcome::Pending {
+            return Ok(ret);
+        }
+        match self.builder.values().as_keyed_pair(ret.result) {
+            Some((key, result)) if key == object => Ok(Return { result, ..ret }),
+            // What failed may tell of an error instead.
+            None if ret.outcome == Outcome::Failed => Ok(ret),
+            _ => {
+                let key = self.builder.values().get(object);
+                let found = self.builder.values().get(ret.result);
+                let expected = format!("result: [{key}, value], as the call says, found {found}");
+                Err(self.lacks(record, &Lack::Wrong(expected), ""))
+            }
+        }
     }
 
     /// Whose event it is: a process, or an operation that has no process.

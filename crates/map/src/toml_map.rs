@@ -25,6 +25,7 @@ pub struct Map {
     pub(crate) times: moment::Notation,
     pub(crate) order: Order,
     pub(crate) busy: Busy,
+    pub(crate) keys: Keys,
     pub(crate) nil: Nil,
     pub(crate) echo: Echo,
     pub(crate) named: Vec<(String, Expression)>,
@@ -49,6 +50,15 @@ pub(crate) enum Busy {
     TimedOut,
 }
 
+/// What arguments and results tell of keys.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Keys {
+    /// Nothing by themselves.
+    Plain,
+    /// Each is `[key, value]`, and each key is an object of its own.
+    Independent,
+}
+
 impl Map {
     /// The map of a text; `source` is its name in messages.
     pub fn parse(source: &str, text: &str) -> Result<Map, MapError> {
@@ -60,6 +70,19 @@ impl Map {
         reader.map(table.get_ref())
     }
 
+    /// The same map for a log of Jepsen's independent keys: every argument and every result is
+    /// `[key, value]`, and each key is an object of its own. In a map's file: `keys =
+    /// "independent"`.
+    #[must_use]
+    pub fn independent(self) -> Map {
+        Map { keys: Keys::Independent, ..self }
+    }
+
+    /// Whether each key is an object of its own.
+    pub fn is_independent(&self) -> bool {
+        self.keys == Keys::Independent
+    }
+
     /// What it is for, in a line.
     pub fn about(&self) -> &str {
         &self.about
@@ -67,9 +90,9 @@ impl Map {
 }
 
 /// The fields of a map that are no parts of records.
-const FIELDS: [&str; 13] = [
-    "about", "format", "columns", "records", "spec", "unit", "since", "order", "busy", "nil",
-    "echo", "let", "rule",
+const FIELDS: [&str; 14] = [
+    "about", "format", "columns", "records", "spec", "unit", "since", "order", "busy", "keys",
+    "nil", "echo", "let", "rule",
 ];
 
 struct TomlReader<'t> {
@@ -105,6 +128,7 @@ impl TomlReader<'_> {
             times: moment::Notation::Ticks,
             order: Order::Records,
             busy: Busy::Error,
+            keys: Keys::Plain,
             nil: Nil::Value,
             echo: Echo::Result,
             named: Vec::new(),
@@ -145,6 +169,10 @@ impl TomlReader<'_> {
                 "busy" => {
                     let meanings = [("error", Busy::Error), ("timed-out", Busy::TimedOut)];
                     map.busy = self.one_of(name, value, &meanings)?;
+                }
+                "keys" => {
+                    let meanings = [("plain", Keys::Plain), ("independent", Keys::Independent)];
+                    map.keys = self.one_of(name, value, &meanings)?;
                 }
                 "nil" => {
                     map.nil = self.one_of(

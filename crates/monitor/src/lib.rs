@@ -48,4 +48,4 @@ pub use typed::{Recorded, Recording};
 pub use vacuous::vacuous;
 pub use violated_parts::violated_parts;
 pub use watch::{WATCHED, watch};
-pub use weaker::{Weaker, check_under};
+pub use weaker::{Turns, Weaker, check_under, keep_turns};

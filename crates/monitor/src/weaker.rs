@@ -5,6 +5,13 @@
 //! operation stands in it once, and of those that never returned some. With [`Order::Nothing`] any
 //! order will do.
 //!
+//! **Clocks that differ.** Widened intervals ([`History::widen`]) say less than is known: one clock
+//! timed all operations of a process. [`Order::Skewed`] asks for both, the widened real time and the
+//! order of each process. The engines decide the first alone. Their *no* stands: more is asked than
+//! they refute. Their order is kept if it keeps the processes' order by chance; else there is a
+//! search ([`keep_turns`]), and where that is too much the answer is one to the weaker question, and
+//! says so.
+//!
 //! **Search.** Depth first through all orders that the processes allow; a configuration is how far
 //! each process has come, which pending operations have taken effect, and the state of every
 //! object. One that was met before is not searched again. Two facts make it smaller:
@@ -34,12 +41,12 @@ use crate::partition::{Part, Partitioning, partition};
 use crate::sabotage::{Sabotage, is_broken};
 use crate::search::Memory;
 use hashbrown::{HashMap, HashSet};
-use seriatim_history::{History, Horizon, InputError, OpId, Outcome};
+use seriatim_history::{History, Horizon, InputError, OpId, Outcome, Time};
 use seriatim_limits::Instant;
 use seriatim_spec::{
-    Attempt, Automaton, Cancel, ClassId, Confirmation, Counterexample, Explanation, Interpretation,
-    Limit, Order, Reader, Refutation, StateId, Unknown, Verdict, Witness, refute_under,
-    replay_under,
+    Attempt, Automaton, Cancel, Checked, ClassId, Confirmation, Counterexample, Explanation,
+    Interpretation, Limit, Order, Reader, Refutation, StateId, Unknown, Verdict, Witness,
+    refute_under, replay_under,
 };
 use std::time::Duration;
 
@@ -86,7 +93,9 @@ pub fn check_under(
     let reading = reader.read(history)?;
     let cancel = Cancel::at(deadline);
     let memory = Memory::new(options.memory);
-    let search = Question { history, reading: &reading, order, cancel: &cancel, memory: &memory };
+    let effort = usize::MAX;
+    let search =
+        Question { history, reading: &reading, order, effort, cancel: &cancel, memory: &memory };
     let (answer, configurations) = search.answer();
     let (verdict, confirmation) = match answer {
         Answer::Order(witness) => {
@@ -98,9 +107,64 @@ pub fn check_under(
             (verdict, None)
         }
         Answer::Open(limit) => (unknown(limit, None), None),
+        // A missing operation may explain what nothing else does.
+        Answer::None(_) if history.missing_logs() > 0 => (unknown(Limit::Incomplete, None), None),
         Answer::None(operations) => conclude(&search, reader, operations, options)?,
     };
     Ok(Weaker { verdict, confirmation, is_linearizable: false, configurations })
+}
+
+/// What a verdict says of the order of each process.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Turns {
+    /// It was asked for, and the verdict answers that.
+    Kept,
+    /// Nobody asked: stamps tell it, or nobody knows it (the log names no processes, or one did two
+    /// things at once).
+    NotAsked,
+    /// It was asked for in vain: the verdict is on the widened intervals alone.
+    Open,
+}
+
+/// The configurations that the search for an order may meet which keeps the processes' order, too.
+const IN_TURN: usize = 300_000;
+
+/// Asks of a widened history that was accepted for an order that keeps the order of each process.
+///
+/// # Errors
+/// If the specification cannot read the history.
+pub fn keep_turns(
+    history: &mut History,
+    reader: &dyn Reader,
+    checked: Checked,
+    options: &Options<'_>,
+) -> Result<(Checked, Turns), InputError> {
+    let Verdict::Linearizable(found) = &checked.verdict else { return Ok((checked, Turns::Kept)) };
+    if !history.keeps_turns() {
+        return Ok((checked, Turns::NotAsked));
+    }
+    let witness = Witness { order: found.order.clone() };
+    if replay_under(history, reader, witness, Order::Skewed)?.is_ok() {
+        return Ok((checked, Turns::Kept));
+    }
+    let reading = reader.read(history)?;
+    let cancel = options.request();
+    let memory = Memory::new(options.memory);
+    let (order, effort) = (Order::Skewed, IN_TURN);
+    let search =
+        Question { history, reading: &reading, order, effort, cancel: &cancel, memory: &memory };
+    let (answer, configurations) = search.answer();
+    let (verdict, confirmation) = match answer {
+        Answer::Order(witness) => match replay_under(history, reader, witness, order)? {
+            Ok(replayed) => (Verdict::Linearizable(replayed), None),
+            Err(invalid) => (unknown(Limit::Defect, Some(invalid.to_string())), None),
+        },
+        Answer::Open(_) => return Ok((checked, Turns::Open)),
+        Answer::None(_) if history.missing_logs() > 0 => (unknown(Limit::Incomplete, None), None),
+        Answer::None(operations) => conclude(&search, reader, operations, options)?,
+    };
+    let configurations = checked.configurations + configurations;
+    Ok((Checked { verdict, confirmation, configurations, ..checked }, Turns::Kept))
 }
 
 /// The answer, if there is even an order that respects real time.
@@ -172,6 +236,8 @@ struct Question<'q> {
     history: &'q History,
     reading: &'q Interpretation,
     order: Order,
+    /// The configurations that the search of the whole may meet.
+    effort: usize,
     cancel: &'q Cancel,
     memory: &'q Memory,
 }
@@ -203,7 +269,7 @@ impl Question<'_> {
             }
         }
         let all: Vec<OpId> = self.reading.operations().collect();
-        let (outcome, met) = self.search(&all, usize::MAX);
+        let (outcome, met) = self.search(&all, self.effort);
         let answer = match outcome {
             Finding::Found(order) => Answer::Order(Witness { order }),
             Finding::Exhausted(_) => Answer::None(all),
@@ -273,7 +339,7 @@ impl Question<'_> {
 
     fn explanation(&self, operations: &[OpId]) -> Explanation {
         let sentence = match self.order {
-            Order::Process => {
+            Order::Process | Order::Skewed => {
                 "no order that keeps the order of each process explains these operations"
             }
             _ => NO_ORDER,
@@ -335,6 +401,8 @@ struct Frame {
 }
 
 struct Search<'q> {
+    history: &'q History,
+    order: Order,
     reading: &'q Interpretation,
     automaton: Box<dyn Automaton + 'q>,
     chains: Vec<Vec<Item>>,
@@ -384,6 +452,8 @@ impl<'q> Search<'q> {
         let longest = Attempt { order: Vec::new(), state: String::new(), stuck: Vec::new() };
         let (seen, trail) = (HashSet::new(), Vec::new());
         Search {
+            history,
+            order,
             reading,
             automaton,
             chains,
@@ -458,9 +528,13 @@ impl<'q> Search<'q> {
         let mut steps = Vec::new();
         let mut stuck = Vec::new();
         let mut after = Vec::new();
+        let deadline = self.deadline();
         for place in 0..self.chains.len() {
             let come = self.configuration[place] as usize;
             let Some(&item) = self.chains[place].get(come) else { continue };
+            if self.history.call(item.op) > deadline {
+                continue;
+            }
             let before = self.state(item.part);
             after.clear();
             self.automaton.step(before, item.class, &mut after);
@@ -479,7 +553,8 @@ impl<'q> Search<'q> {
         for index in 0..self.pending.len() {
             let Pending { item, chain, after: needed } = self.pending[index];
             let place = self.chains.len() + index;
-            if self.configuration[place] > 0 || self.configuration[chain] < needed {
+            let is_over = self.history.call(item.op) > deadline;
+            if self.configuration[place] > 0 || self.configuration[chain] < needed || is_over {
                 continue;
             }
             let before = self.state(item.part);
@@ -492,6 +567,17 @@ impl<'q> Search<'q> {
             self.note_dead_end(&stuck);
         }
         steps
+    }
+
+    /// The earliest return of what is still to come: what was called later comes after it. (A
+    /// process returns from one operation after another, so that the next of each tells.)
+    fn deadline(&self) -> Time {
+        if self.order != Order::Skewed {
+            return Time::MAX;
+        }
+        let next = self.chains.iter().zip(&self.configuration);
+        let next = next.filter_map(|(chain, &come)| chain.get(come as usize));
+        next.filter_map(|item| self.history.ret(item.op)).min().unwrap_or(Time::MAX)
     }
 
     fn note_dead_end(&mut self, stuck: &[Item]) {

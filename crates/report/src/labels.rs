@@ -8,7 +8,7 @@
 
 use crate::report::returns_within;
 use crate::text;
-use seriatim_history::{History, Horizon, OpId, Outcome, Outside, ValueId};
+use seriatim_history::{History, Horizon, OpId, Outcome, Outside, Seen, ValueId};
 
 /// So many returns must repeat their arguments before we call it a habit.
 const HABIT: usize = 3;
@@ -59,7 +59,7 @@ impl<'h> Labels<'h> {
     /// The operation with its result as far as a part of the history knows: `enq(7)`, `deq → 3`; of
     /// a transaction its steps, `r(x)=1 w(y)=2`.
     pub fn whole(&self, op: OpId, horizon: Horizon, arrow: &str) -> String {
-        if let Some(steps) = transaction(self.history, op, horizon) {
+        if let Some(steps) = self.steps(op, horizon) {
             return text::middle(&steps, text::NAME).into_owned();
         }
         match self.result(op, horizon) {
@@ -70,7 +70,7 @@ impl<'h> Labels<'h> {
 
     /// The operation without its result; of a transaction its steps, `r(x) w(y)=2`.
     pub fn unreturned(&self, op: OpId, horizon: Horizon) -> String {
-        match transaction(self.history, op, horizon) {
+        match self.steps(op, horizon) {
             Some(steps) => text::middle(&steps, text::NAME).into_owned(),
             None => self.call(op),
         }
@@ -102,41 +102,18 @@ impl<'h> Labels<'h> {
         result.map(|text| text::middle(&text, text::NAME).into_owned())
     }
 
+    /// The steps of a transaction, with what it read if that is known.
+    fn steps(&self, op: OpId, horizon: Horizon) -> Option<String> {
+        let seen = match returns_within(self.history, op, horizon) {
+            true => Seen::Known,
+            false => Seen::Unknown,
+        };
+        self.history.operation(op).steps_text(seen)
+    }
+
     fn value(&self, id: ValueId) -> String {
         self.history.values().get(id).to_string()
     }
-}
-
-/// The steps of a transaction, with what it read if that is known; `None` if the operation is none:
-/// its argument is no list of steps `[f key value]`.
-fn transaction(history: &History, op: OpId, horizon: Horizon) -> Option<String> {
-    let is_known = returns_within(history, op, horizon) && history.outcome(op) == Outcome::Ok;
-    let asked = history.values().get(history.arg(op));
-    let told = history.values().get(history.result(op));
-    let steps = asked.as_list().filter(|steps| !steps.is_empty())?;
-    let told = told.as_list().filter(|told| is_known && told.len() == steps.len());
-    let mut texts = Vec::new();
-    for (place, step) in steps.iter().enumerate() {
-        let [kind, key, value] = step.as_list()? else { return None };
-        let letter = match kind.as_str()? {
-            "r" | "read" => "r",
-            "w" | "write" => "w",
-            "append" => "append",
-            _ => return None,
-        };
-        let key = key.as_str().map_or_else(|| key.to_string(), str::to_owned);
-        let seen = told.and_then(|told| told[place].as_list()).and_then(|step| step.get(2));
-        texts.push(match (letter, seen) {
-            ("r", None) => format!("r({key})"),
-            (_, None) => format!("{letter}({key})={value}"),
-            (_, Some(seen)) => format!("{letter}({key})={seen}"),
-        });
-    }
-    let mut text = texts.join(" ");
-    if history.outcome(op) == Outcome::Failed {
-        text.push_str(" failed");
-    }
-    Some(text)
 }
 
 /// What an operation gave back as far as a part of a history knows, whole; `None` if it gave

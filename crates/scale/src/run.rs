@@ -23,8 +23,7 @@ use crate::spill::{Bucket, Scratch, Spill, damaged};
 use crate::split::{Membership, PartHash, Splitter, Splitting};
 use crate::turns::{Disorder, Turns};
 use seriatim_history::{
-    Conventions, Header, InputError, Outcome, Problem, ReadOptions, Tally, Values, is_stdin_kept,
-    name_of,
+    Header, InputError, Outcome, Problem, ReadOptions, Tally, Values, is_stdin_kept, name_of,
 };
 use seriatim_monitor::partition::Partitioning;
 use seriatim_monitor::{Monitors, Strategy};
@@ -115,8 +114,7 @@ impl Log {
             return Err(ScaleError::NotOneLog { reason });
         }
         let mut headings = told.map(|info| (&info.name, &info.header));
-        let nothing = Header { spec: None, conventions: Conventions::default() };
-        let header = headings.next().map_or(nothing, |(_, header)| header.clone());
+        let header = headings.next().map_or(Header::default(), |(_, header)| header.clone());
         if let Some((name, other)) = headings.find(|(_, other)| **other != header) {
             let reason = format!(
                 "{name}: its header says {other:?}, that of {} {header:?}; expected the same in all \

@@ -10,8 +10,8 @@
 
 use crate::record::{self, StreamedOperation};
 use seriatim_history::{
-    Conventions, Forgets, Header, InputError, Interval, Listener, LiveCall, LiveOperation,
-    LiveReturn, Outcome, Problem, ReadOptions, Time, Value, Values, listen, name_of, open,
+    Forgets, Header, InputError, Interval, Listener, LiveCall, LiveOperation, LiveReturn, Outcome,
+    Problem, ReadOptions, Time, Value, Values, listen, name_of, open,
 };
 use std::cell::RefCell;
 use std::fs::File;
@@ -85,7 +85,7 @@ impl FileInfo {
             path: path.to_owned(),
             name: name_of(path),
             read,
-            header: Header { spec: None, conventions: Conventions::default() },
+            header: Header::default(),
             layout: Layout::Nothing,
             bytes: 0,
             header_lines: 0,

@@ -5,7 +5,7 @@ use crate::routed;
 use seriatim_history::{History, InputError};
 use seriatim_limits::{Instant, Patient};
 use seriatim_monitor::{
-    Detail, Options, StopAt, check, tell_initial_values, vacuous, violated_parts,
+    Detail, Options, StopAt, Turns, check, keep_turns, tell_initial_values, vacuous, violated_parts,
 };
 use seriatim_report::terminal::{self, Style};
 use seriatim_report::{Report, States, doubt, html, json};
@@ -80,6 +80,10 @@ pub enum ChosenBy {
     Agreement,
 }
 
+/// What the verdict on widened intervals leaves open.
+const IN_VAIN: &str = "an order that also keeps the order of each process was looked for in vain, for as long as is \
+     sensible: in the order that was found, operations of one process may have changed places";
+
 /// How long one of several specifications may take over a history that names none, without a time
 /// limit.
 const TIME_TO_GUESS: Duration = Duration::from_secs(10);
@@ -150,6 +154,7 @@ impl Question<'_> {
             Some(checked) => checked,
             None => check(&mut history, &*reader, &options)?,
         };
+        let (checked, turns) = keep_turns(&mut history, &*reader, checked, &options)?;
         let violated = match options.stop_at == StopAt::End && options.detail == Detail::Minimal {
             true => violated_parts(&mut history, &*reader, &checked, &options)?,
             false => Vec::new(),
@@ -162,7 +167,10 @@ impl Question<'_> {
             ChosenBy::Name => reader.name(),
             ChosenBy::Agreement => format!("{} (guessed)", reader.name()),
         };
-        let notes = Vec::new();
+        let notes = match turns {
+            Turns::Kept | Turns::NotAsked => Vec::new(),
+            Turns::Open => vec![IN_VAIN.to_owned()],
+        };
         Ok(Answered { history, reader, by, name, checked, violated, elapsed, notes, warnings })
     }
 
@@ -219,7 +227,9 @@ impl Question<'_> {
         let options = self.options_since(asked);
         let time = Some(options.time.map_or(TIME_TO_GUESS, |left| left.min(TIME_TO_GUESS)));
         let options = Options { time, detail: Detail::Plain, observer: None, ..options };
-        Ok(check(&mut history.clone(), reader, &options)?.verdict.word())
+        let history = &mut history.clone();
+        let checked = check(history, reader, &options)?;
+        Ok(keep_turns(history, reader, checked, &options)?.0.verdict.word())
     }
 
     /// The specification of a name.

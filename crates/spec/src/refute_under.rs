@@ -3,8 +3,8 @@
 //!
 //! It tries everything: from each set of operations that have taken effect and each state that they
 //! can leave, every operation that may come next. Under [`Order::Process`] an operation comes after
-//! all those that its process completed before it; under [`Order::Nothing`] it may come at any
-//! time. If no set that holds all completed operations is ever reached, no order explains the
+//! all those that its process completed before it; under [`Order::Skewed`] also after all that
+//! returned before it was called; under [`Order::Nothing`] it may come at any time. If no set that holds all completed operations is ever reached, no order explains the
 //! history.
 //!
 //! Nothing is split, neither by key nor by object: sequential consistency is not a local property
@@ -85,8 +85,10 @@ impl<O: Tried> Everything<'_, O> {
     /// Whether all that has to come before an operation is done.
     fn is_next(&self, op: OpId, ops: &[OpId], done: &[bool]) -> bool {
         let history = self.history;
+        let is_over = |other: OpId| history.ret(other).is_some_and(|ret| ret < history.call(op));
         let is_before = |other: OpId| {
-            other < op && self.is_completed(other) && history.process(other) == history.process(op)
+            let of_process = other < op && history.process(other) == history.process(op);
+            self.is_completed(other) && of_process || self.order == Order::Skewed && is_over(other)
         };
         match self.order {
             Order::Nothing => true,

@@ -21,30 +21,26 @@ pub struct Sparse<S> {
 
 /// The versions of a sparse object at which something may happen, ascending: from the first one to
 /// the highest of those that are named. If all that matters is their order, so many in a row that
-/// nobody mentions as there are operations that tell nothing stand for all of the row. `None`: there
-/// are more than `most`.
+/// nobody mentions as there are operations that tell nothing and may stand there stand for all of the
+/// row: `untold` counts them, given the version before the row. `None`: there are more than `most`.
 pub fn in_between(
     first: u64,
     named: impl Iterator<Item = u64>,
     mentions: Option<&[u64]>,
-    untold: usize,
+    untold: impl Fn(u64) -> usize,
     most: usize,
 ) -> Option<Vec<u64>> {
     let mut fixed: Vec<u64> = named.chain([first]).filter(|&version| version >= first).collect();
     let highest = fixed.iter().copied().max()?;
-    let row = match mentions {
-        Some(others) => {
-            fixed.extend(others.iter().filter(|version| (first..=highest).contains(version)));
-            untold as u64
-        }
-        None => u64::MAX,
-    };
+    let mentioned = mentions.unwrap_or_default().iter();
+    fixed.extend(mentioned.filter(|version| (first..=highest).contains(version)));
+    let row = |version: u64| mentions.map_or(u64::MAX, |_| untold(version) as u64);
     fixed.sort_unstable();
     fixed.dedup();
     let mut all: Vec<u64> = Vec::with_capacity(fixed.len());
     for (place, &version) in fixed.iter().enumerate() {
         all.push(version);
-        let between = fixed.get(place + 1).map_or(0, |next| next - version - 1).min(row);
+        let between = fixed.get(place + 1).map_or(0, |next| next - version - 1).min(row(version));
         if between.saturating_add(all.len() as u64) > most as u64 {
             return None;
         }
@@ -57,9 +53,11 @@ pub fn in_between(
 const MOST: usize = 1 << 14;
 
 impl<S: Spec> Sparse<S> {
-    /// The object with a sparse version, for a history whose operations tell this; `None` for one
-    /// that tells nothing. There is none if the object declares no versions, or if they are so far
-    /// apart that one cannot look at all that an operation without a version may have made.
+    /// The object with a sparse version, for a history of these operations, each with its result if
+    /// it returned. There is none if the object declares no versions, if they are so far apart that
+    /// one cannot look at all that an operation without a version may have made, or if one returned
+    /// without it and nobody knows how far the version may have risen by then
+    /// ([`Versions::beyond`]).
     ///
     /// ```
     /// # use seriatim_spec::{Next, Sparse, Spec, Version, Versions, VersionsOf};
@@ -84,20 +82,31 @@ impl<S: Spec> Sparse<S> {
     ///         Ok(self.step(tail, op, ret))
     ///     }
     /// }
-    /// let told = [Some(Version::Update(1)), Some(Version::Update(5))];
-    /// let log = Sparse::new(Log, told).expect("few versions");
+    /// let appends = [(&(), Some(&1)), (&(), Some(&5)), (&(), None)];
+    /// let log = Sparse::new(Log, appends).expect("few versions");
     /// assert_eq!(log.step(&1, &(), Some(&5)), Next::One(5)); // 2, 3 and 4 were used up by others.
     /// assert!(log.step(&5, &(), Some(&3)).is_empty());
     /// ```
-    pub fn new(spec: S, told: impl IntoIterator<Item = Option<Version>>) -> Option<Self> {
+    pub fn new<'o>(
+        spec: S,
+        operations: impl IntoIterator<Item = (&'o S::Op, Option<&'o S::Ret>)>,
+    ) -> Option<Self>
+    where
+        S::Op: 'o,
+        S::Ret: 'o,
+    {
         let versions = spec.versions()?;
         let first = versions.version_of(&spec.initial());
         let (mut made, mut seen) = (Vec::new(), Vec::new());
-        let mut untold = 0;
-        for version in told {
-            match version {
-                Some(Version::Update(version)) => made.push(version),
-                Some(Version::Read(version)) => seen.push(version),
+        let (mut untold, mut beyond) = (0, None);
+        for (op, ret) in operations {
+            match ret.map(|ret| versions.version(op, ret)) {
+                Some(Some(Version::Update(version))) => made.push(version),
+                Some(Some(Version::Read(version))) => seen.push(version),
+                Some(None) => {
+                    beyond = Some(versions.beyond()?);
+                    untold += 1;
+                }
                 None => untold += 1,
             }
         }
@@ -106,9 +115,9 @@ impl<S: Spec> Sparse<S> {
         }
         made.sort_unstable();
         made.dedup();
-        let beyond = Some(versions.beyond()).filter(|&beyond| beyond > first);
+        let beyond = beyond.filter(|&beyond| beyond > first);
         let named = made.iter().chain(&seen).copied().chain(beyond);
-        let all = in_between(first, named, versions.mentions(), untold, made.len() + MOST)?;
+        let all = in_between(first, named, versions.mentions(), |_| untold, made.len() + MOST)?;
         let is_open = |version: &u64| *version > first && made.binary_search(version).is_err();
         let unmade = all.into_iter().filter(is_open).collect();
         Some(Sparse { spec, unmade })
@@ -241,7 +250,7 @@ impl<S: Spec> Versions<S::State, S::Op, S::Ret> for Sparse<S> {
         self.declared().mentions()
     }
 
-    fn beyond(&self) -> u64 {
+    fn beyond(&self) -> Option<u64> {
         self.declared().beyond()
     }
 
@@ -264,7 +273,7 @@ mod tests {
             let mentioned: Vec<u64> = all.iter().copied().step_by(2).collect();
             let told = all.iter().copied().filter(|n| !mentioned.contains(n));
             let told = told.chain(all.last().copied());
-            let kept = in_between(0, told, Some(&mentioned), untold, 100).expect("few");
+            let kept = in_between(0, told, Some(&mentioned), |_| untold, 100).expect("few");
             let highest = all.last().copied().unwrap_or(0);
             assert!(kept.is_sorted() && kept.last() == Some(&highest));
             let mut run = (0, 0);
@@ -278,7 +287,7 @@ mod tests {
                 };
                 assert_eq!(run.1, run.0.min(untold), "{named:b} {untold} {number}");
             }
-            assert_eq!(in_between(0, [9].into_iter(), None, untold, 9), None);
+            assert_eq!(in_between(0, [9].into_iter(), None, |_| untold, 9), None);
         }
     }
 }

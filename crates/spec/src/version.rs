@@ -142,9 +142,11 @@ pub trait Versions<State, Op, Ret>: Sync {
 
     /// The highest version, besides those that are told, at which something may be seen. Of interest
     /// if the version is sparse and a completed operation tells none: it may have happened behind all
-    /// that do, when the version had risen by itself.
-    fn beyond(&self) -> u64 {
-        0
+    /// that do, when the version had risen by itself to any number. No step shows that a number is
+    /// too low, so only an object whose text was read may say one. `None`: nobody knows, and such
+    /// histories are not decided.
+    fn beyond(&self) -> Option<u64> {
+        None
     }
 
     /// A read of several keys as reads of one key each, which together say the same at the same
@@ -170,7 +172,7 @@ pub trait Versioned: Send {
     fn mentions(&self) -> Option<&[u64]>;
 
     /// See [`Versions::beyond`].
-    fn beyond(&self) -> u64;
+    fn beyond(&self) -> Option<u64>;
 
     /// What a class tells; `None` if it tells no version, or never returned.
     fn version(&self, class: ClassId) -> Option<Version>;
@@ -255,7 +257,7 @@ impl<S: Spec> Versioned for Rebased<'_, S> {
         self.versions.mentions()
     }
 
-    fn beyond(&self) -> u64 {
+    fn beyond(&self) -> Option<u64> {
         self.versions.beyond()
     }
 

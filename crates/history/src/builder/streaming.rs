@@ -9,7 +9,9 @@
 use super::Builder;
 use crate::batch::Plain;
 use crate::live::{Forgets, Header, LiveCall, LiveOperation, LiveReturn};
-use crate::{Call, InputError, Interval, OpId, Outcome, Problem, ProcessId, Return, ValueId};
+use crate::{
+    Call, History, InputError, Interval, OpId, Outcome, Problem, ProcessId, Return, ValueId,
+};
 use std::ops::ControlFlow;
 
 /// How many interned values a builder that tells a forgetful listener keeps at least.
@@ -80,7 +82,8 @@ impl Builder {
 
     /// What the source said of itself so far.
     pub(crate) fn header(self) -> Header {
-        Header { spec: self.history.spec, conventions: self.history.conventions }
+        let History { spec, conventions, timescale, .. } = self.history;
+        Header { spec, conventions, timescale }
     }
 
     /// Says that the ids of values which the reader has at hand will not be used again. A builder

@@ -157,13 +157,7 @@ impl<'b> Jepsen<'b> {
     /// Takes the value `[k v]` apart: the key is the object.
     fn split_key(&mut self, event: &mut Event<'_>) -> Result<(), InputError> {
         let values = self.builder.values();
-        let mut pair = values.as_pair(event.value);
-        if let Some((tag, tuple)) = pair
-            && values.as_str(tag).is_some_and(|tag| tag.starts_with('#'))
-        {
-            pair = values.as_pair(tuple);
-        }
-        match (pair, event.kind) {
+        match (values.as_keyed_pair(event.value), event.kind) {
             (Some((key, value)), _) => {
                 event.object = key;
                 event.value = value;

@@ -389,6 +389,12 @@ impl File<'_> {
             return Err(line.expected("`unit` beside `since`", line.bytes));
         }
         self.builder.measure_in(timescale);
+        // Whoever hears of operations one by one cannot take a verdict back.
+        if record.rest.missing > 0 && self.builder.is_listening() {
+            let expected =
+                "a history of which no log is missing: such a one is only checked whole, in memory";
+            return Err(line.expected(expected, line.bytes));
+        }
         self.builder.misses_logs(record.rest.missing);
         Ok(())
     }

@@ -364,7 +364,8 @@ impl Keys<'_> {
     }
 
     /// The gaps on the idle way from a place to where it stops, with the standings before them, the
-    /// last one first: what is needed at the stop was most likely made shortly before.
+    /// last one first: what is needed at the stop was most likely made shortly before. Of gaps in a
+    /// row that can be exchanged the first will do.
     fn chances(
         &mut self,
         key: usize,
@@ -376,13 +377,22 @@ impl Keys<'_> {
         let mut standing = Some(standing);
         for place in at..=stop {
             let Some(before) = standing else { break };
-            if self.keys[key].places[place as usize].is_gap {
+            if self.keys[key].places[place as usize].is_gap
+                && !(place > at && self.continues(key, place))
+            {
                 gaps.push((place, before));
             }
             standing = self.pass(key, place, before);
         }
         gaps.reverse();
         gaps
+    }
+
+    /// Whether a gap can be exchanged for the one at the place before it.
+    fn continues(&self, key: usize, place: u32) -> bool {
+        let places = &self.keys[key].places;
+        let slot = places[place as usize].slot;
+        self.layout.continues(slot) && places[place as usize - 1].slot + 1 == slot
     }
 
     /// Whether filling a gap makes a difference before the next gap.

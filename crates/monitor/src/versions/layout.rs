@@ -10,7 +10,7 @@
 //! gap, like one that never returned, while it lasts. Where the others stand is looked for when the
 //! gaps are filled.
 
-use hashbrown::HashMap;
+use hashbrown::{HashMap, HashSet};
 use seriatim_history::{Event, History, OpId};
 use seriatim_spec::{ClassId, Interpretation, Rise, Version, Versioned, in_between};
 
@@ -58,6 +58,9 @@ pub(super) struct Layout {
     pub rise: Rise,
     /// The version of each slot.
     versions: Vec<u64>,
+    /// Whether each slot and the one before it can be exchanged: nobody names their versions, and
+    /// all that matters of versions is their order.
+    continues: Vec<bool>,
     /// The update of each slot, if it was told.
     pub updates: Vec<Option<Index>>,
     /// The reads of each slot.
@@ -97,6 +100,7 @@ impl Layout {
             first: automaton.initial().1,
             rise: automaton.rise(),
             versions: Vec::new(),
+            continues: Vec::new(),
             updates: Vec::new(),
             reads: Vec::new(),
             late: Vec::new(),
@@ -108,7 +112,13 @@ impl Layout {
             silent: Vec::new(),
         };
         layout.set_apart(reading);
-        let fault = match layout.lay(automaton.mentions(), automaton.beyond()) {
+        let beyond = match (layout.rise, layout.silent.is_empty()) {
+            (Rise::Sparse, false) => Some(automaton.beyond().ok_or(
+                "an operation returned without its version, and nobody knows how far that had risen",
+            )?),
+            _ => None,
+        };
+        let fault = match layout.lay(automaton.mentions(), beyond) {
             Ok(()) => None,
             Err(Trouble::Fault(fault)) => Some(fault),
             Err(Trouble::TooFar) => return Err("its versions are too far apart".to_owned()),
@@ -130,7 +140,7 @@ impl Layout {
         }
     }
 
-    fn lay(&mut self, mentions: Option<&[u64]>, beyond: u64) -> Result<(), Trouble> {
+    fn lay(&mut self, mentions: Option<&[u64]>, beyond: Option<u64>) -> Result<(), Trouble> {
         let highest = self.highest()?;
         self.name_slots(highest, mentions, beyond)?;
         self.updates = vec![None; self.versions.len()];
@@ -147,7 +157,7 @@ impl Layout {
         &mut self,
         highest: u64,
         mentions: Option<&[u64]>,
-        beyond: u64,
+        beyond: Option<u64>,
     ) -> Result<(), Trouble> {
         let told = self.records.iter().filter_map(|record| record.told.map(Version::number));
         match self.rise {
@@ -158,14 +168,78 @@ impl Layout {
                 self.versions.dedup();
             }
             Rise::Sparse => {
-                // Those that change nothing can all stand at the same one.
-                let untold = self.pending.len() + usize::from(!self.silent.is_empty());
-                let named = told.chain(Some(beyond).filter(|&beyond| beyond > self.first));
+                let untold = self.in_rows();
+                let named = told.chain(beyond.filter(|&beyond| beyond > self.first));
                 let between = in_between(self.first, named, mentions, untold, SLOTS);
                 self.versions = between.ok_or(Trouble::TooFar)?;
             }
         }
+        self.continues = self.rows(mentions, beyond);
         Ok(())
+    }
+
+    /// How many operations that tell nothing may stand in the row of versions behind one: those that
+    /// were called before all that tell later ones returned, and did not return before one was
+    /// called that tells this one or an earlier one. Those that change nothing can all stand at the
+    /// same version.
+    fn in_rows(&self) -> impl Fn(u64) -> usize {
+        let told = |record: &Record| Some((record.told?.number(), record.call, record.ret));
+        let mut told: Vec<(u64, u32, u32)> = self.records.iter().filter_map(told).collect();
+        told.sort_unstable();
+        let mut latest = 0;
+        let calls: Vec<u32> = told
+            .iter()
+            .map(|&(_, call, _)| {
+                latest = call.max(latest);
+                latest
+            })
+            .collect();
+        let mut earliest = NEVER;
+        let mut returns: Vec<u32> = Vec::with_capacity(told.len());
+        for &(_, _, ret) in told.iter().rev() {
+            earliest = ret.min(earliest);
+            returns.push(earliest);
+        }
+        returns.reverse();
+        let sorted = |time: fn(&Record) -> u32| {
+            let times = self.pending.iter().map(|&index| time(self.record(index)));
+            let mut times: Vec<u32> = times.collect();
+            times.sort_unstable();
+            times
+        };
+        let (called, returned) = (sorted(|record| record.call), sorted(|record| record.ret));
+        let more = usize::from(!self.silent.is_empty());
+        move |version| {
+            let behind = told.partition_point(|&(number, ..)| number <= version);
+            let early = behind.checked_sub(1).map_or(0, |last| calls[last]);
+            let late = returns.get(behind).copied().unwrap_or(NEVER);
+            let in_time = called.partition_point(|&call| call < late);
+            let over = returned.partition_point(|&ret| ret <= early);
+            in_time.saturating_sub(over) + more
+        }
+    }
+
+    /// For each slot whether it goes on with the row of the slot before it.
+    fn rows(&self, mentions: Option<&[u64]>, beyond: Option<u64>) -> Vec<bool> {
+        let Some(mentions) = mentions.filter(|_| self.rise == Rise::Sparse) else {
+            return vec![false; self.versions.len()];
+        };
+        let told = self.records.iter().filter_map(|record| record.told.map(Version::number));
+        let named: HashSet<u64> =
+            told.chain(mentions.iter().copied()).chain(beyond).chain([self.first]).collect();
+        let is_open = |slot: usize| !named.contains(&self.versions[slot]);
+        let continues = |slot: usize| {
+            slot > 0
+                && self.versions[slot - 1] + 1 == self.versions[slot]
+                && is_open(slot - 1)
+                && is_open(slot)
+        };
+        (0..self.versions.len()).map(continues).collect()
+    }
+
+    /// Whether a slot and the one before it can be exchanged.
+    pub fn continues(&self, slot: u32) -> bool {
+        self.continues[slot as usize]
     }
 
     /// The slot of a version that was told.

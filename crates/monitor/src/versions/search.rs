@@ -6,7 +6,8 @@
 //! keys are a dead end. Else the keys are tried by their deadlines: the slot at which each stops to
 //! fit if it goes on idle. If more keys are due by some slot than there are gaps up to it, that is
 //! a dead end as well. If the version is sparse, a gap may also be left to nobody: that is tried
-//! behind the keys that planned to fill it. Silent operations happen along with it
+//! behind the keys that planned to fill it. Of a row of gaps that can be exchanged for one another
+//! (nobody names their versions, and only their order matters) those that are filled come first. Silent operations happen along with it
 //! ([`dues`](super::dues)). Dead ends are remembered with everything that decides what comes: the
 //! standings of the keys that have filled something, what they used, and what is still to happen.
 //!
@@ -86,9 +87,12 @@ struct Candidate {
     standing: Standing,
 }
 
-/// What decides all that comes after a gap: keys with their standings and what they used, and the
-/// silent operations that have not happened.
-type Situation = (Vec<(usize, Standing, Used)>, Vec<u32>);
+/// Nobody fills the gap.
+const LEFT: Candidate = Candidate { key: NOBODY, place: 0, standing: SPENT };
+
+/// What decides all that comes after a gap: keys with their standings and what they used, the
+/// silent operations that have not happened, and whether the gap has to be left.
+type Situation = (Vec<(usize, Standing, Used)>, Vec<u32>, bool);
 
 pub(super) struct Search<'k, 'a> {
     keys: &'k mut Keys<'a>,
@@ -214,7 +218,7 @@ impl<'k, 'a> Search<'k, 'a> {
                 situation.push((key, standing, used));
             }
         }
-        (situation, self.silent.open().to_vec())
+        (situation, self.silent.open().to_vec(), self.is_closed(gap))
     }
 
     /// Lets silent operations happen from a slot to the gap of this number; false if one had to and
@@ -255,9 +259,13 @@ impl<'k, 'a> Search<'k, 'a> {
             }
             candidates.push((due, candidate));
         }
-        let is_dead = must.len() > 1 || self.is_crowded(gap) || self.is_known_dead(gap);
+        let is_closed = self.is_closed(gap);
+        let is_dead = must.len() + usize::from(is_closed) > 1
+            || self.is_crowded(gap)
+            || self.is_known_dead(gap);
         let candidates = match (is_dead, must.is_empty()) {
             (true, _) => Vec::new(),
+            (false, true) if is_closed => vec![LEFT],
             (false, false) => must,
             (false, true) => {
                 candidates.sort_by_key(|&(due, candidate)| (due, candidate.key));
@@ -267,6 +275,14 @@ impl<'k, 'a> Search<'k, 'a> {
         };
         let (filled, happened) = (self.chosen.len(), self.silent.save());
         Frame { gap, candidates, next: 0, tried: 0, undo: Vec::new(), others, happened, filled }
+    }
+
+    /// Whether a gap has to be left, since the one before it was, for which it can be exchanged: what
+    /// fills gaps of a row can fill the first of them.
+    fn is_closed(&self, gap: usize) -> bool {
+        let slot = self.keys.layout.gaps[gap];
+        let is_filled = self.chosen.last().is_some_and(|&(filled, _)| filled + 1 == slot);
+        self.keys.layout.continues(slot) && !is_filled
     }
 
     fn is_known_dead(&mut self, gap: usize) -> bool {
@@ -288,7 +304,7 @@ impl<'k, 'a> Search<'k, 'a> {
         }
         let planned = |candidate: &Candidate| others.iter().any(|&(key, _)| key == candidate.key);
         let (mut first, last): (Vec<_>, Vec<_>) = candidates.into_iter().partition(planned);
-        first.push(Candidate { key: NOBODY, place: 0, standing: SPENT });
+        first.push(LEFT);
         first.extend(last);
         first
     }

@@ -42,6 +42,20 @@ pub enum Kind {
     Silent,
     /// The revision also rises by itself.
     Sparse,
+    /// Both, and the revision rises by much.
+    Open,
+}
+
+impl Kind {
+    /// Whether some operations tell no revision.
+    fn is_silent(self) -> bool {
+        matches!(self, Kind::Silent | Kind::Open)
+    }
+
+    /// Whether the revision also rises by itself.
+    pub fn is_sparse(self) -> bool {
+        matches!(self, Kind::Sparse | Kind::Open)
+    }
 }
 
 /// A small history: random intervals, real results, up to two faults.
@@ -52,11 +66,12 @@ pub fn small(store: Store, seed: u64) -> Vec<Event> {
 /// A small history of a kind.
 pub fn small_of(kind: Kind, store: Store, seed: u64) -> Vec<Event> {
     let mut random = Random::new(seed);
-    let count = 3 + random.below(7);
+    let count = 3 + random.below(if kind == Kind::Open { 5 } else { 7 });
     let (keys, values) = (1 + random.below(3), 1 + random.below(4));
     let (unknown, length) = (random.part() * 0.7, 1.0 + random.part() * 8.0);
     let is_rich = random.below(2) == 0;
     let is_joint = random.below(3) == 0;
+    let quiet = if kind == Kind::Open { 3 } else { 1 };
     let mut points: Vec<(f64, f64, f64)> = Vec::new();
     for _ in 0..count {
         let (start, lasts) = (random.part() * 10.0, random.part() * length);
@@ -80,15 +95,15 @@ pub fn small_of(kind: Kind, store: Store, seed: u64) -> Vec<Event> {
             _ => Op::Append(key, value),
         };
         let op = match op {
-            Op::Get(key) if kind == Kind::Silent && random.below(2) == 0 => Op::Peek(key),
-            Op::Put(key, value) if kind == Kind::Silent && random.below(4) == 0 => {
+            Op::Get(key) if kind.is_silent() && random.below(2) == 0 => Op::Peek(key),
+            Op::Put(key, value) if kind.is_silent() && random.below(4) < quiet => {
                 Op::QuietPut(key, value)
             }
-            Op::Delete(key) if kind == Kind::Silent => Op::QuietDelete(key),
+            Op::Delete(key) if kind.is_silent() => Op::QuietDelete(key),
             told => told,
         };
-        if kind == Kind::Sparse && random.below(4) == 0 {
-            state.0 += 1 + random.below(2);
+        if kind.is_sparse() && random.below(4) == 0 {
+            state.0 += 1 + random.below(if kind == Kind::Open { 9 } else { 2 });
         }
         let is_update = !matches!(op, Op::Get(_) | Op::Peek(_) | Op::Pair(..));
         let is_pending = is_update && random.part() < unknown;

@@ -1,7 +1,9 @@
 //! Random small histories: the engine, the general search and brute force agree.
 
 use crate::draw::{Kind, small_of};
-use crate::store::{Event, FIRST, Op, State, Store, check, check_sparse, told};
+use crate::store::{
+    Event, FIRST, Op, Opaque, State, Store, check, check_opaque, check_sparse, told,
+};
 use seriatim_monitor::{DecidedBy, Options};
 use seriatim_persistent::Map;
 use seriatim_spec::{Verdict, Version};
@@ -10,7 +12,11 @@ use std::collections::{BTreeMap, HashSet};
 /// Whether some order explains the history: all of them are tried, on the whole object, with the
 /// revision rising by itself in between if it is sparse.
 fn brute_force(kind: Kind, store: Store, events: &[Event]) -> bool {
-    let highest = told(store, events).flatten().map(Version::number).max().unwrap_or(FIRST);
+    let highest = match kind {
+        // A little farther than it claims to be necessary.
+        Kind::Open => Opaque::new(store, events).highest() + 3,
+        _ => told(store, events).flatten().map(Version::number).max().unwrap_or(FIRST),
+    };
     let completed = |place: &usize| events[*place].ret.is_some();
     let all: u32 = (0..events.len()).filter(completed).map(|place| 1 << place).sum();
     let mut seen: HashSet<(u32, State)> = HashSet::new();
@@ -22,7 +28,7 @@ fn brute_force(kind: Kind, store: Store, events: &[Event]) -> bool {
         if !seen.insert((done, state.clone())) {
             continue;
         }
-        if kind == Kind::Sparse && state.0 < highest {
+        if kind.is_sparse() && state.0 < highest {
             waiting.push((done, (state.0 + 1, state.1.clone())));
         }
         for (place, event) in events.iter().enumerate() {
@@ -72,6 +78,7 @@ fn agree(kind: Kind, seeds: std::ops::Range<u64>) -> Levels {
         let events = small_of(kind, store, seed);
         let checked = match kind {
             Kind::Sparse => check_sparse(store, &events, &options),
+            Kind::Open => check_opaque(store, &events, &options),
             Kind::Told | Kind::Silent => check(store, &events, &options),
         };
         let expected = brute_force(kind, store, &events);
@@ -84,7 +91,11 @@ fn agree(kind: Kind, seeds: std::ops::Range<u64>) -> Levels {
         assert_eq!(checked.defect, None, "{kind:?} {seed}");
         let part = &checked.parts[0];
         let is_decided = part.decided_by == DecidedBy::Monitor("versions");
-        assert!(is_decided || kind == Kind::Silent, "{kind:?} {seed} {:?}", part.fell_back);
+        assert!(
+            is_decided || matches!(kind, Kind::Silent | Kind::Open),
+            "{kind:?} {seed} {:?}",
+            part.fell_back
+        );
         let level = match &checked.verdict {
             _ if !is_decided => "by the general search",
             Verdict::Violation(core) => level(&core.explanation.sentence),
@@ -127,6 +138,14 @@ fn operations_that_tell_no_version_get_the_verdict_of_brute_force() {
 fn sparse_versions_get_the_verdict_of_brute_force() {
     let levels = agree(Kind::Sparse, 0..count(20_000, 500_000));
     assert_reached(&levels, &["linearizable", "one version twice", "real time", "one key"]);
+}
+
+#[test]
+fn sparse_versions_that_some_do_not_tell_get_the_verdict_of_brute_force() {
+    let levels = agree(Kind::Open, 0..count(8_000, 200_000));
+    assert_reached(&levels, &["linearizable", "one version twice", "real time", "one key"]);
+    let all: usize = levels.values().sum();
+    assert!(levels["by the general search"] < all / 50, "{levels:?}");
 }
 
 #[test]

@@ -63,6 +63,8 @@ pub enum Lie {
     PutReads,
     /// What a get returns depends on the revision.
     Mood,
+    /// What acts on two cells names the first of them.
+    ShortRange,
 }
 
 /// The store.
@@ -179,6 +181,7 @@ impl Versions<State, Op, Ret> for Store {
 
     fn keys(&self, op: &Op) -> Option<Vec<u64>> {
         Some(match *op {
+            Op::Pair(a, _) | Op::PutBoth(a, ..) if self.lie == Lie::ShortRange => vec![a.into()],
             Op::Pair(a, b) | Op::PutBoth(a, b, _) => vec![a.into(), b.into()],
             Op::Put(key, _) | Op::Get(key) | Op::Txn(key, ..) => vec![key.into()],
             Op::Delete(key) | Op::Append(key, _) | Op::Watch(key) => vec![key.into()],
@@ -188,6 +191,9 @@ impl Versions<State, Op, Ret> for Store {
 
     fn split(&self, op: &Op, ret: &Ret) -> Option<Vec<(Op, Ret)>> {
         let Op::Pair(a, b) = *op else { return None };
+        if self.lie == Lie::ShortRange {
+            return None;
+        }
         let one = |key: u32, seen: usize| {
             let seen = vec![*ret.seen.get(seen)?];
             Some((Op::Get(key), Ret { seen, ..ret.clone() }))
@@ -231,6 +237,108 @@ pub fn told(store: Store, events: &[Event]) -> impl Iterator<Item = Option<Versi
 
 /// Checks a history of a store whose revision also rises by itself.
 pub fn check_sparse(store: Store, events: &[Event], options: &Options<'_>) -> Checked {
-    let sparse = Sparse::new(store, told(store, events)).expect("versions that are close");
+    let sparse = sparse(store, events).expect("versions that are close");
+    recorded(sparse, events).check(options).expect("the history fits the store")
+}
+
+/// The store with a revision that also rises by itself, for a history.
+pub fn sparse(store: Store, events: &[Event]) -> Option<Sparse<Store>> {
+    Sparse::new(
+        store,
+        events.iter().map(|event| (&event.op, event.ret.as_ref().map(|(_, ret)| ret))),
+    )
+}
+
+/// The store for one history, of whose numbers it knows that they are only copied and compared.
+pub struct Opaque {
+    store: Store,
+    /// All numbers that the history names.
+    numbers: Vec<u64>,
+    /// Beyond them, one for each operation without a revision.
+    beyond: u64,
+}
+
+impl Opaque {
+    pub fn new(store: Store, events: &[Event]) -> Self {
+        let mut numbers = vec![0, FIRST];
+        for event in events {
+            if let Op::Txn(_, expected, _) = event.op {
+                numbers.push(expected);
+            }
+            numbers.extend(event.ret.iter().flat_map(|(_, ret)| [ret.revision, ret.flag]));
+        }
+        numbers.sort_unstable();
+        numbers.dedup();
+        let untold = told(store, events).filter(Option::is_none).count() as u64;
+        let beyond = numbers.last().map_or(0, |last| last + untold + 1);
+        Opaque { store, numbers, beyond }
+    }
+
+    /// The highest revision that matters.
+    pub fn highest(&self) -> u64 {
+        self.beyond
+    }
+}
+
+impl Spec for Opaque {
+    type State = State;
+    type Op = Op;
+    type Ret = Ret;
+
+    fn initial(&self) -> State {
+        self.store.initial()
+    }
+
+    fn step(&self, state: &State, op: &Op, ret: Option<&Ret>) -> Next<State> {
+        self.store.step(state, op, ret)
+    }
+
+    fn is_read_only(&self, op: &Op, ret: Option<&Ret>) -> bool {
+        self.store.is_read_only(op, ret)
+    }
+
+    fn versions(&self) -> Option<&dyn Versions<State, Op, Ret>> {
+        Some(self)
+    }
+}
+
+impl Versions<State, Op, Ret> for Opaque {
+    fn version(&self, op: &Op, ret: &Ret) -> Option<Version> {
+        self.store.version(op, ret)
+    }
+
+    fn version_of(&self, state: &State) -> u64 {
+        self.store.version_of(state)
+    }
+
+    fn trial(&self, state: &State, op: &Op, ret: Option<&Ret>) -> Result<Next<State>, String> {
+        self.store.trial(state, op, ret)
+    }
+
+    fn at_version(&self, state: State, version: u64) -> State {
+        self.store.at_version(state, version)
+    }
+
+    fn keys(&self, op: &Op) -> Option<Vec<u64>> {
+        self.store.keys(op)
+    }
+
+    fn split(&self, op: &Op, ret: &Ret) -> Option<Vec<(Op, Ret)>> {
+        self.store.split(op, ret)
+    }
+
+    fn mentions(&self) -> Option<&[u64]> {
+        Some(&self.numbers)
+    }
+
+    fn beyond(&self) -> Option<u64> {
+        Some(self.beyond)
+    }
+}
+
+/// Checks a history of a store whose revision also rises by itself, and is only compared.
+pub fn check_opaque(store: Store, events: &[Event], options: &Options<'_>) -> Checked {
+    let operations = events.iter().map(|event| (&event.op, event.ret.as_ref().map(|(_, ret)| ret)));
+    let sparse = Sparse::new(Opaque::new(store, events), operations).expect("it is opaque");
     recorded(sparse, events).check(options).expect("the history fits the store")
 }

@@ -182,7 +182,6 @@ impl Arguments {
             (self.scale.verdicts.is_some(), "--verdicts"),
             (self.scale.one_log, "--one-log"),
             (self.question.input.format.is_some(), "--format"),
-            (self.question.input.mapping.map.is_some(), "--map"),
         ];
         if let Some((_, option)) = refused.iter().find(|(is_asked, _)| *is_asked) {
             return Err(Failure(format!("{option} does not go with --level")));
@@ -200,7 +199,7 @@ impl Arguments {
             asked,
             spec,
             time,
-            independent: self.question.input.independent,
+            input: &self.question.input,
             print,
             html: self.html.as_deref(),
             junit: self.junit.as_deref(),

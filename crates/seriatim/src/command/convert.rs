@@ -18,6 +18,10 @@ pub struct Arguments {
     #[command(flatten)]
     input: Input,
 
+    /// The files form one log: whole operations with comparable times, or what a map reads
+    #[arg(long)]
+    one_log: bool,
+
     /// The format to write
     #[arg(long, value_name = "FORMAT", default_value = "jsonl", value_parser = target_named)]
     to: Target,
@@ -48,11 +52,15 @@ fn target_named(name: &str) -> Result<Target, String> {
 /// Carries out `seriatim convert`.
 pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     let paths = arguments.input.paths()?;
-    let [path] = &paths[..] else {
-        return Err(Failure(format!("expected one history to convert, found {}", paths.len())));
-    };
-    limits::prepare(&name_of(path));
-    let history = arguments.input.read(path)?;
+    if paths.len() != 1 && !arguments.one_log {
+        return Err(Failure(format!(
+            "expected one history to convert, found {} files; if they are one log, say so with --one-log",
+            paths.len()
+        )));
+    }
+    let names: Vec<String> = paths.iter().map(|path| name_of(path)).collect();
+    limits::prepare(&names.join(", "));
+    let history = arguments.input.read_joined(&names.join(", "), &paths)?;
     let output = arguments.output.as_deref();
     match arguments.to {
         Target::Text(format) => write_history(&history, format, output)?,

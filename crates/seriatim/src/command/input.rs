@@ -1,6 +1,6 @@
 //! The histories that a command reads.
 
-use super::map::Mapping;
+use super::map::{Keys, Mapping};
 use super::{Failure, limits};
 use clap::Args;
 use seriatim::history::{Format, ReadOptions, expand, path_in_line, read_on, read_with};
@@ -59,8 +59,13 @@ fn patient(path: &Path) -> io::Result<Patient<File>> {
 impl Input {
     /// The files that the patterns name. What they mean is read before them.
     pub fn paths(&self) -> Result<Vec<PathBuf>, Failure> {
-        self.mapping.load()?;
+        self.mapping.load(if self.independent { Keys::Independent } else { Keys::AsMapped })?;
         Ok(expand(&self.files)?)
+    }
+
+    /// Whether each key of the log is an object of its own, as the command or its map says.
+    pub fn is_independent(&self) -> bool {
+        self.independent || self.mapping.is_independent()
     }
 
     /// Reads some of them as one log.
@@ -70,6 +75,19 @@ impl Input {
             ([path], None) => Ok(read_on(path, self.options(), threads)?),
             (_, None) => {
                 Err(Failure("several files are one log only with --map or --one-log".to_owned()))
+            }
+        }
+    }
+
+    /// Reads some of them as one log, whole, in memory.
+    pub fn read_joined(&self, name: &str, log: &[PathBuf]) -> Result<History, InputError> {
+        match (log, self.mapping.read(log)) {
+            (_, Some(mapped)) => mapped,
+            ([path], None) => read_with(path, self.options()),
+            (_, None) => {
+                let parts: Result<Vec<History>, InputError> =
+                    log.iter().map(|path| read_with(path, self.options())).collect();
+                History::joined(name, &parts?)
             }
         }
     }

@@ -17,7 +17,7 @@ use std::sync::OnceLock;
 pub struct Mapping {
     /// What the records of a log in another format mean: a file of rules, or a ready map (`seriatim
     /// map` lists them)
-    #[arg(long, value_name = "MAP", conflicts_with_all = ["format", "independent"])]
+    #[arg(long, value_name = "MAP", conflicts_with = "format")]
     pub map: Option<String>,
 
     /// The map, once it is read
@@ -29,14 +29,31 @@ pub struct Mapping {
     skip_unmatched: bool,
 }
 
+/// What the command says of the keys of a log.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Keys {
+    /// No more than its map.
+    AsMapped,
+    /// They are independent objects.
+    Independent,
+}
+
 impl Mapping {
     /// Reads the map, if there is one: inside the limits of the process, as any file.
-    pub fn load(&self) -> Result<(), Failure> {
+    pub fn load(&self, keys: Keys) -> Result<(), Failure> {
         if let (Some(name), None) = (&self.map, self.loaded.get()) {
             let map = map_named(name).map_err(|Failure(why)| Failure(format!("--map: {why}")))?;
-            self.loaded.get_or_init(|| map);
+            self.loaded.get_or_init(|| match keys {
+                Keys::Independent => map.independent(),
+                Keys::AsMapped => map,
+            });
         }
         Ok(())
+    }
+
+    /// Whether the map says that each key is an object of its own.
+    pub fn is_independent(&self) -> bool {
+        self.loaded.get().is_some_and(Map::is_independent)
     }
 
     /// Reads some files as one log, if a map says how.

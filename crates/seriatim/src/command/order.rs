@@ -123,7 +123,7 @@ impl Found {
 
     fn property(&self) -> &'static str {
         match self.order {
-            Order::RealTime => "linearizable",
+            Order::RealTime | Order::Skewed => "linearizable",
             Order::Process => "sequentially consistent",
             Order::Nothing => "right in some order",
         }
@@ -223,7 +223,7 @@ impl Found {
 
     fn json(&self) -> Json {
         let order = match self.order {
-            Order::RealTime => "real-time",
+            Order::RealTime | Order::Skewed => "real-time",
             Order::Process => "process",
             Order::Nothing => "none",
         };

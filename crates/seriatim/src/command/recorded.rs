@@ -11,7 +11,7 @@ use std::time::Duration;
 #[derive(Args)]
 pub struct Recorded {
     /// How far the clocks that timed the operations may be off: every operation is widened by
-    /// that much on both sides
+    /// that much on both sides. Operations of one process keep their order: it has one clock
     #[arg(long, value_name = "TIME", value_parser = duration)]
     pub skew: Option<Duration>,
 }
@@ -31,10 +31,18 @@ impl Recorded {
         };
         let shown = history.timescale().duration(by);
         match history.widen(by) {
-            true => notes.push(format!(
-                "every operation was widened by {shown} on both sides: operations less than twice that apart count as \
-                 concurrent, also those of one process"
-            )),
+            true => {
+                let own = match history.keeps_turns() {
+                    true => "; those of one process, which one clock timed, keep their order",
+                    false => {
+                        ", also those of one process: the log does not say in which order each process did them"
+                    }
+                };
+                notes.push(format!(
+                    "every operation was widened by {shown} on both sides: operations less than twice that apart count as \
+                     concurrent{own}"
+                ));
+            }
             false => return Err(failed("the log has no times")),
         }
         Ok(notes)

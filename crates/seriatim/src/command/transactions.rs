@@ -1,5 +1,6 @@
 //! `seriatim check --level`: does a history of transactions satisfy an isolation level?
 
+use super::input::Input;
 use super::limits;
 use super::output::{remark, say, write_bytes};
 use super::{Exit, Failure};
@@ -10,7 +11,9 @@ pub mod junit;
 use seriatim::InputError;
 use seriatim::levels::{Answers, Asked, fits};
 use seriatim::limits::Cancel;
-use seriatim::transactions::{Glyphs, NilReads, Transactions, of_history, read, read_independent};
+use seriatim::transactions::{
+    Glyphs, NilReads, Transactions, keys_of, of_history, read, read_independent,
+};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -27,7 +30,7 @@ pub struct Request<'r> {
     pub asked: &'r Asked,
     pub spec: Option<&'r str>,
     pub time: Option<Duration>,
-    pub independent: bool,
+    pub input: &'r Input,
     pub print: Print,
     pub html: Option<&'r Path>,
     pub junit: Option<&'r Path>,
@@ -39,11 +42,7 @@ pub fn run(request: &Request<'_>, paths: &[PathBuf]) -> Result<Exit, Failure> {
     let mut suites = String::new();
     let mut pages = 0;
     let exit = limits::each(paths, |path| {
-        let histories = match request.independent {
-            true => read_independent(path),
-            false => read_as(path, request.spec).map(|history| vec![history]),
-        };
-        let histories = match histories {
+        let histories = match request.histories(path) {
             Ok(histories) => histories,
             Err(error) => {
                 remark(&format!("error: {error}"));
@@ -85,13 +84,22 @@ pub fn run(request: &Request<'_>, paths: &[PathBuf]) -> Result<Exit, Failure> {
     Ok(exit)
 }
 
-/// The operations of a register or a map, each a transaction; or else what is recorded as such.
-fn read_as(path: &Path, spec: Option<&str>) -> Result<Transactions, InputError> {
-    if !matches!(spec, Some("register" | "map" | "kv")) {
-        return read(path);
+impl Request<'_> {
+    /// The histories of transactions in a file: one, or one for each independent key. The
+    /// operations of a register or a map are transactions, too.
+    fn histories(&self, path: &Path) -> Result<Vec<Transactions>, InputError> {
+        let of_operations = matches!(self.spec, Some("register" | "map" | "kv"));
+        let history = match self.input.mapping.read(&[path.to_owned()]) {
+            Some(mapped) => mapped?,
+            None if self.input.independent => return read_independent(path),
+            None if of_operations => seriatim::history::read(path)?,
+            None => return Ok(vec![read(path)?]),
+        };
+        match self.input.is_independent() {
+            true => keys_of(&history),
+            false => Ok(vec![of_history(&history, history.source(), NilReads::SawNothing)?]),
+        }
     }
-    let history = seriatim::history::read(path)?;
-    of_history(&history, history.source(), NilReads::SawNothing)
 }
 
 /// The answers in the form that was asked for.

@@ -314,3 +314,94 @@ fn a_bank_keeps_its_total_or_the_read_that_shows_otherwise_is_named() {
     seriatim(&["check", "--spec", "bank(total=90)", &kept]).exits(1).says("2 of 2 reads");
     seriatim(&["check", "--spec", "bank(sum=1)", &kept]).exits(2).complains("expected bank(");
 }
+
+/// Elle's events in a form of somebody's own, read by a map.
+#[test]
+fn levels_are_asked_of_logs_that_a_map_reads() {
+    let folder = folder("levels-map");
+    let map = "unit = \"ms\"
+process = 'who'
+time = 'at'
+[[rule]]
+when = 'what == \"begin\"'
+is = \"call\"
+op = '\"txn\"'
+arg = 'steps'
+[[rule]]
+when = 'what == \"commit\"'
+is = \"return\"
+result = 'steps'
+";
+    let event = |who: u32, what: &str, steps: &str, at: u32| {
+        format!("{{\"who\":{who},\"what\":\"{what}\",\"steps\":{steps},\"at\":{at}}}\n")
+    };
+    let log = |write: &str, asked: &str, read: &str| {
+        let all = [
+            event(0, "begin", write, 1),
+            event(0, "commit", write, 2),
+            event(1, "begin", asked, 3),
+            event(1, "commit", read, 4),
+        ];
+        all.concat()
+    };
+    let rules = file(&folder, "map.toml", map);
+    let stale = log(r#"[["w","x",1]]"#, r#"[["r","x",null]]"#, r#"[["r","x",null]]"#);
+    let stale = file(&folder, "stale.jsonl", &stale);
+    let level = |name: &str| seriatim(&["check", "--map", &rules, "--level", name, "-q", &stale]);
+    level("serializable").exits(0).says("satisfied");
+    level("strict-serializable").exits(1).says("violated");
+    let keyed =
+        log(r#"["a",[["w","x",1]]]"#, r#"["b",[["r","x",null]]]"#, r#"["b",[["r","x",null]]]"#);
+    let keyed = file(&folder, "keyed.jsonl", &keyed);
+    let asked = ["--map", &rules, "--level", "strict-serializable", "-q", &keyed];
+    seriatim(&[&["check", "--independent"][..], &asked].concat())
+        .exits(0)
+        .says("(key \"a\"): strict-serializable satisfied")
+        .says("(key \"b\"): strict-serializable satisfied");
+    seriatim(&[&["check"][..], &asked].concat()).exits(2).complains("a micro-operation");
+    let wrong =
+        log(r#"["a",[["w","x",1]]]"#, r#"["b",[["r","x",null]]]"#, r#"["c",[["r","x",null]]]"#);
+    let wrong = file(&folder, "wrong.jsonl", &wrong);
+    seriatim(&["check", "--independent", "--map", &rules, &wrong])
+        .exits(2)
+        .complains("as the call says");
+}
+
+#[test]
+fn transactions_of_several_objects_are_not_taken_for_one_database() {
+    let line = |object: &str, step: &str, at: u32| {
+        format!(
+            "{{\"process\":{at},\"object\":\"{object}\",\"op\":\"txn\",\"arg\":[{step}],\"result\":[{step}],\"call\":{at},\"return\":{at}}}\n"
+        )
+    };
+    let folder = folder("levels-objects");
+    let read = r#"["r","x",null]"#;
+    let two = [line("a", r#"["w","x",1]"#, 1), line("b", read, 2)].concat();
+    let two = file(&folder, "two.jsonl", &two);
+    seriatim(&["check", "--level", "all", "-q", &two])
+        .exits(2)
+        .complains("operations of one object");
+    let one = [line("a", r#"["w","x",1]"#, 1), line("a", read, 2)].concat();
+    let one = file(&folder, "one.jsonl", &one);
+    seriatim(&["check", "--level", "strict-serializable", "-q", &one]).exits(1).says("violated");
+}
+
+/// What is missing may explain what nothing else does: nobody convicts a history of which a log was
+/// not handed in.
+#[test]
+fn a_history_with_a_missing_log_is_convicted_in_no_way() {
+    let folder = folder("missing-log");
+    let text = "{\"seriatim\":1,\"spec\":\"register\",\"missing\":1}
+{\"process\":0,\"op\":\"read\",\"result\":7,\"call\":1,\"return\":2}
+";
+    let log = file(&folder, "log.jsonl", text);
+    seriatim(&["check", &log]).exits(3).says("are missing");
+    seriatim(&["check", "--order", "process", &log]).exits(3);
+    seriatim(&["check", "--spec", "register", "--spill", "always", &log])
+        .exits(2)
+        .complains("missing");
+    seriatim(&["check", "--spec", "register", "--level", "serializable", &log])
+        .exits(2)
+        .complains("1 missing");
+    seriatim_reading(text.as_bytes(), &["watch", "register"]).exits(2).complains("missing");
+}

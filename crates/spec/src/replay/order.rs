@@ -10,6 +10,9 @@ pub enum Order {
     /// Real time: linearizability.
     #[default]
     RealTime,
+    /// Real time as far as clocks that differ tell it, and the order of each process, which has one
+    /// clock ([`History::keeps_turns`]).
+    Skewed,
     /// The order of each process: sequential consistency (Lamport 1979).
     Process,
     /// Nothing.
@@ -35,7 +38,11 @@ pub struct Sequencer<'h> {
 impl<'h> Sequencer<'h> {
     /// Nothing placed yet.
     pub fn new(history: &'h History, order: Order) -> Self {
-        let processes = if history.names_processes() { history.process_count() } else { 0 };
+        let is_named = match order {
+            Order::Skewed => history.keeps_turns(),
+            _ => history.names_processes(),
+        };
+        let processes = if is_named { history.process_count() } else { 0 };
         Sequencer {
             history,
             order,
@@ -55,16 +62,22 @@ impl<'h> Sequencer<'h> {
         let call = self.history.call(op);
         let ret = self.history.ret(op);
         self.completed += usize::from(ret.is_some());
-        if self.order == Order::RealTime && ret.is_some_and(|ret| ret < self.latest.0) {
+        if matches!(self.order, Order::RealTime | Order::Skewed)
+            && ret.is_some_and(|ret| ret < self.latest.0)
+        {
             return Err(Invalid::AgainstTime(self.latest.1, op));
         }
         self.latest = self.latest.max((call, op));
         if !self.latest_of.is_empty() && self.order != Order::Nothing {
             let latest = &mut self.latest_of[self.history.process(op).index()];
-            if ret.is_some_and(|ret| ret <= latest.0) && op < latest.1 {
+            let is_over = |ret: Time| ret <= latest.0 || self.order == Order::Skewed;
+            if ret.is_some_and(is_over) && op < latest.1 {
                 return Err(Invalid::OutOfTurn(latest.1, op));
             }
-            *latest = (*latest).max((call, op));
+            *latest = match self.order {
+                Order::Skewed => (call, latest.1.max(op)),
+                _ => (*latest).max((call, op)),
+            };
         }
         Ok(())
     }

@@ -42,8 +42,15 @@ pub fn read_with(
     name: &str,
     nil_reads: NilReads,
 ) -> Result<Transactions, InputError> {
+    if history.missing_logs() > 0 {
+        let expected = "a history of which no log is missing: a missing transaction may explain what nothing else does";
+        let found = format!("{} missing", history.missing_logs());
+        return Err(InputError::syntax(name, 0, expected, &found));
+    }
     let mut builder = Builder::new(name);
+    let mut object = None;
     for operation in history.operations() {
+        is_of_one_object(history, operation, &mut object)?;
         let mut txn = transaction(history, operation, &mut builder)?;
         if nil_reads == NilReads::AreUnknown {
             txn.ops.retain(|op| !matches!(op, Op::Read(_, ValueId::NIL)));
@@ -51,6 +58,33 @@ pub fn read_with(
         builder.add(txn);
     }
     builder.finish()
+}
+
+/// Transactions act on the keys of one object: what two objects call by one name is not one key.
+fn is_of_one_object(
+    history: &History,
+    operation: Operation<'_>,
+    first: &mut Option<ValueId>,
+) -> Result<(), InputError> {
+    let object = operation.object();
+    if is_of_register(history, operation) || object == *first.get_or_insert(object) {
+        return Ok(());
+    }
+    let found = format!("one of {}", history.values().get(object));
+    let expected = "operations of one object";
+    Err(InputError::syntax(history.source(), operation.line(), expected, &found))
+}
+
+/// Whether an operation reads or writes a register: it names no key, so that its object is one.
+fn is_of_register(history: &History, operation: Operation<'_>) -> bool {
+    let arg = operation.arg();
+    let is_pair = || history.values().as_pair(arg).is_some();
+    operation.key() == ValueId::ABSENT
+        && match Plain::named(operation.method()) {
+            Some(Plain::Read) => matches!(arg, ValueId::ABSENT | ValueId::NIL),
+            Some(Plain::Write) => !operation.method().eq_ignore_ascii_case("put") || !is_pair(),
+            None => false,
+        }
 }
 
 fn transaction(
@@ -118,8 +152,11 @@ fn plain(history: &History, operation: Operation<'_>, builder: &mut Builder) -> 
     let value = |id: ValueId| history.values().get(id);
     let (arg, result) = (operation.arg(), operation.result());
     let given = value(arg);
-    let apart =
-        [operation.key(), operation.object()].into_iter().find(|&key| key != ValueId::ABSENT);
+    let object = match is_of_register(history, operation) {
+        true => operation.object(),
+        false => ValueId::ABSENT,
+    };
+    let apart = [operation.key(), object].into_iter().find(|&key| key != ValueId::ABSENT);
     let does = Plain::named(operation.method())?;
     let (key, seen) = match (does, apart, given.as_list()) {
         (_, _, Some(items)) if items.iter().any(|item| item.as_list().is_some()) => return None,

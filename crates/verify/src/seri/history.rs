@@ -129,8 +129,8 @@ impl Versions<SpecState, Invocation, Datum> for SeriHistory {
         self.mentions.as_deref()
     }
 
-    fn beyond(&self) -> u64 {
-        self.beyond
+    fn beyond(&self) -> Option<u64> {
+        Some(self.beyond)
     }
 
     fn keys(&self, op: &Invocation) -> Option<Vec<u64>> {

@@ -139,9 +139,8 @@ impl Reader for SeriReader {
         if !self.object.nature.is_sparse {
             return Ok(bind(object, decoded));
         }
-        let tells =
-            |(op, ret): &(Invocation, Option<Datum>)| self.object.nature.told(op.0, ret.as_ref()?);
-        match Sparse::new(object, decoded.iter().flatten().map(tells)) {
+        let operations = decoded.iter().flatten().map(|(op, ret)| (op, ret.as_ref()));
+        match Sparse::new(object, operations) {
             Some(sparse) => Ok(bind(sparse, decoded)),
             None => {
                 let defect = "its version is sparse and starts below 0, or the log's versions are too far \
