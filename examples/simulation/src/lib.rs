@@ -4,7 +4,7 @@
 //! time ([`Network`]); the history is recorded by the time of the simulation, so that a seed makes
 //! the same history in every run.
 
-use seriatim::harness::{Clock, Log, MethodName, Recorder};
+use seriatim::harness::{Clock, IntoReply, Log, MethodName, Recorder, Reply};
 use std::future::Future;
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -70,33 +70,35 @@ impl<N: Network> Client<N> {
 
     /// Reads the register.
     pub async fn read(&mut self, from: SocketAddr) {
-        self.log.call(self.read, ());
-        match self.answer(String::new(), from).await {
-            Some(value) => self.log.ret(value),
-            None => self.log.give_up(),
-        }
+        let answer = answer(&self.network, &mut self.requests, String::new(), from);
+        let reply = async { answer.await.map_or(Reply::Unknown, IntoReply::reply) };
+        self.log.record_async(self.read, (), reply).await;
     }
 
-    /// Writes the register. If no answer comes, nobody knows whether it happened.
+    /// Writes the register. If no answer comes, or if whoever asked waits no longer and drops the
+    /// future, nobody knows whether it happened.
     pub async fn write(&mut self, value: i64, to: SocketAddr) {
-        self.log.call(self.write, value);
-        match self.answer(format!(" {value}"), to).await {
-            Some(_) => self.log.ret(()),
-            None => self.log.give_up(),
-        }
+        let answer = answer(&self.network, &mut self.requests, format!(" {value}"), to);
+        let reply = async { answer.await.map_or(Reply::Unknown, |_| ().reply()) };
+        self.log.record_async(self.write, value, reply).await;
     }
+}
 
-    /// The answer to a request. Answers to older ones may come first.
-    async fn answer(&mut self, request: String, server: SocketAddr) -> Option<i64> {
-        self.requests += 1;
-        let number = self.requests.to_string();
-        self.network.send(number.clone() + &request, server).await;
-        loop {
-            let (answer, _) = self.network.receive_in(PATIENCE).await?;
-            match answer.split_once(' ') {
-                Some((of, value)) if of == number => return value.parse().ok(),
-                _ => {}
-            }
+/// The answer to a request. Answers to older ones may come first.
+async fn answer(
+    network: &impl Network,
+    requests: &mut u64,
+    request: String,
+    server: SocketAddr,
+) -> Option<i64> {
+    *requests += 1;
+    let number = requests.to_string();
+    network.send(number.clone() + &request, server).await;
+    loop {
+        let (answer, _) = network.receive_in(PATIENCE).await?;
+        match answer.split_once(' ') {
+            Some((of, value)) if of == number => return value.parse().ok(),
+            _ => {}
         }
     }
 }
