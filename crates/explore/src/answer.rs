@@ -72,6 +72,9 @@ impl Outcome {
     fn covered(&self, reason: &Reason) -> String {
         let is_limit =
             matches!(reason, Reason::Time | Reason::Memory | Reason::Interrupted | Reason::States);
+        if self.options.hash_compaction && (is_limit || *reason == Reason::HashCompaction) {
+            return format!("; {}", missed(self.statistics.kept));
+        }
         let by_level = matches!(self.options.mode, Mode::Refinement | Mode::Points | Mode::Compat);
         match self.statistics.depth {
             0 => String::new(),
@@ -79,6 +82,18 @@ impl Outcome {
             depth => format!("; all runs of up to {depth} steps were covered"),
         }
     }
+}
+
+/// What hash compaction says of so many states, as words. Two of them have one hash with a
+/// probability of about `n²/2⁶⁵`.
+fn missed(states: u64) -> String {
+    let chance = (states as f64).powi(2) / 2f64.powi(65);
+    let chance = match chance {
+        0.1.. => "considerable".to_owned(),
+        _ => format!("about {chance:.0e}"),
+    };
+    let noun = if states == 1 { "state" } else { "states" };
+    format!("no violation in {states} {noun}, hash compaction, chance of a missed state {chance}")
 }
 
 /// Whether an exploration of this mode decides a property.
@@ -122,6 +137,9 @@ impl Reason {
                 "the second opinion contradicts the search: {why}; this is a defect of Seriatim, \
                  please report it with the file and the bounds"
             ),
+            Reason::HashCompaction => {
+                "hash compaction never says that all runs are right".to_owned()
+            }
             Reason::Internal => {
                 "a worker failed, which is a defect of Seriatim: please report it".to_owned()
             }

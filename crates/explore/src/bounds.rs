@@ -5,6 +5,7 @@ use seriatim_lang::flow::successors;
 use seriatim_lang::steps::{Op, Pc, Steps};
 use seriatim_lang::{Program, lower};
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 
 /// The bounds of an exploration, as words.
 pub fn bounds(program: &Program, options: &Options, steps: Option<&Steps>) -> String {
@@ -67,13 +68,37 @@ pub fn constants(program: &Program) -> String {
     consts.map(|(name, value)| format!("{name} = {value}")).collect::<Vec<_>>().join(", ")
 }
 
-/// Whether some instruction of a method can wait; if not, no object of this program ever stands
-/// still.
+/// Whether some instruction of a method can wait, or a step of it need not end; if not, no object of
+/// this program ever stands still. A step does not end in a loop without an access of its own: one
+/// inside of `atomic`, or one over registers. That is an error (*local code that never ends*), but
+/// who has not ruled the error out must not say either that nobody stands still.
 pub fn can_wait(program: &Program) -> bool {
     let Ok(steps) = lower(program, 1, None) else { return true };
     let waits = |op: &Op| matches!(op, Op::Lock(_) | Op::Assume(_));
-    let bodies = steps.methods.iter().map(|m| &steps.code[m.entry.0 as usize..m.end.0 as usize]);
-    bodies.flatten().any(|instr| waits(&instr.op))
+    let mut bodies = steps.methods.iter().map(|m| m.entry.0..m.end.0);
+    bodies.any(|body| {
+        let mut code = steps.code[body.start as usize..body.end as usize].iter();
+        code.any(|instr| waits(&instr.op)) || has_endless_step(&steps, body)
+    })
+}
+
+/// Whether a loop of a method contains no access that begins a step.
+fn has_endless_step(steps: &Steps, body: Range<u32>) -> bool {
+    let begins_step = |pc: u32| steps.code[pc as usize].accesses();
+    let inside = |pc: u32| body.contains(&pc) && !begins_step(pc);
+    // Whatever leads nowhere within the step is taken away; what is left goes round.
+    let mut left: BTreeSet<u32> = body.clone().filter(|pc| inside(*pc)).collect();
+    loop {
+        let goes_on = |pc: &u32| {
+            let next = successors(&steps.code[*pc as usize].op, Pc(*pc));
+            next.iter().any(|next| left.contains(&next.0))
+        };
+        let stay: BTreeSet<u32> = left.iter().copied().filter(goes_on).collect();
+        if stay.len() == left.len() {
+            return !left.is_empty();
+        }
+        left = stay;
+    }
 }
 
 /// The most operations that one thread can call; `None` if there is no end to them.

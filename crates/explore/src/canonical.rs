@@ -25,9 +25,9 @@ use crate::options::Reductions;
 use crate::pack::Packer;
 use crate::readable::Readable;
 use crate::sabotage::{Sabotage, is_broken};
-use crate::subject::Subject;
+use crate::subject::{Location, Subject};
 use seriatim_lang::machine::{FREED, State, VACANT};
-use seriatim_lang::steps::NULL;
+use seriatim_lang::steps::{NULL, Slot};
 use seriatim_lang::types::{Kind, Scalar};
 
 const UNKNOWN: u32 = u32::MAX;
@@ -44,17 +44,42 @@ pub struct Canonical {
     values: bool,
     /// Whether the program uses thread numbers.
     tids: bool,
+    /// What is named, and where it lies.
+    names: Names,
+    readable: Option<ReadableNames>,
     /// The threads whose numbers occur in the state, as a mask.
     named: u32,
-    readable: Option<Readable>,
     naming: Naming,
     todo: usize,
     packer: Packer,
     keys: Vec<Vec<u64>>,
+    ties: Vec<Tie>,
+    stack: Vec<usize>,
     /// The encoding of the representative.
     pub key: Vec<u32>,
     /// The renamings that lead to it.
     pub renamings: Vec<Renaming>,
+}
+
+/// A slot whose content has a name: where it lies, and whether it is a node or a value.
+type Name = (usize, bool);
+
+/// The slots whose contents have names, found out once.
+struct Names {
+    /// Shared slots, but for arrays by thread.
+    shared: Vec<Name>,
+    /// Those of arrays by thread.
+    arrays: Vec<Name>,
+    /// The registers that matter at each location.
+    registers: Vec<Vec<Name>>,
+    structs: Vec<Vec<Name>>,
+}
+
+/// The slots that refer to nodes, and what can be read of such a node.
+struct ReadableNames {
+    shared: Vec<(usize, u64)>,
+    registers: Vec<Vec<(usize, u64)>>,
+    structs: Vec<Vec<(usize, u64)>>,
 }
 
 /// The state has more nodes than can be numbered.
@@ -76,13 +101,16 @@ impl Canonical {
             heap: reductions.heap_symmetry,
             threads: reductions.thread_symmetry && subject.threads_are_alike(),
             tids: subject.machine.steps.uses_tids,
-            named: 0,
             values: reductions.value_symmetry,
-            readable: if reductions.dead_fields { Readable::of(subject) } else { None },
+            names: Names::of(subject),
+            readable: reductions.dead_fields.then(|| ReadableNames::of(subject)).flatten(),
+            named: 0,
             naming: Naming::default(),
             todo: 0,
             packer: Packer::default(),
             keys: vec![vec![]; threads],
+            ties: vec![],
+            stack: vec![],
             key: vec![],
             renamings: vec![],
         }
@@ -109,29 +137,66 @@ impl Canonical {
         mentioned: u8,
     ) -> Result<(), TooManyNodes> {
         self.renamings.clear();
+        let count = subject.machine.thread_count();
+        self.naming.locations.clear();
+        self.naming.locations.extend((0..count).map(|thread| subject.location(state, thread)));
         self.find_readable(subject, state);
         self.begin(subject, state)?;
-        let count = subject.machine.thread_count();
-        self.naming.arrange((0..count).collect());
+        self.naming.order.clear();
+        self.naming.order.extend(0..count);
         self.named = if self.tids { named_threads(subject, state) } else { 0 };
-        let ties = if self.threads { self.sort(subject, state) } else { vec![] };
-        if ties.is_empty() {
+        self.ties.clear();
+        if self.threads {
+            self.sort(subject, state);
+        }
+        self.naming.arrange();
+        if self.ties.is_empty() {
             return self.consider(subject, codec, state, mentioned);
         }
-        let shared = self.naming.clone();
-        let encode_all = ties.iter().any(|t| !t.resolved);
-        for (number, order) in orders(&shared.order, &ties).into_iter().enumerate() {
-            if number > 0 && !encode_all {
-                self.naming.arrange(order);
+        self.consider_all(subject, codec, state, mentioned)
+    }
+
+    /// Considers every order of the threads that look alike.
+    fn consider_all(
+        &mut self,
+        subject: &Subject,
+        codec: &Codec,
+        state: &State,
+        mentioned: u8,
+    ) -> Result<(), TooManyNodes> {
+        let shared = (self.naming.nodes.len(), self.naming.values);
+        let numbers =
+            (!self.heap).then(|| (self.naming.nodes.clone(), self.naming.numbers.clone()));
+        let encode_all = self.ties.iter().any(|tie| !tie.resolved);
+        self.consider(subject, codec, state, mentioned)?;
+        while self.next_order() {
+            self.naming.arrange();
+            if !encode_all {
                 self.add_renamings(mentioned);
                 continue;
             }
-            self.naming.clone_from(&shared);
-            self.naming.arrange(order);
-            self.todo = self.naming.nodes.len();
+            match &numbers {
+                Some((nodes, numbers)) => {
+                    self.naming.nodes.clone_from(nodes);
+                    self.naming.numbers.clone_from(numbers);
+                }
+                None => {
+                    let Naming { nodes, numbers, .. } = &mut self.naming;
+                    let named = nodes.drain(shared.0..).flatten();
+                    named.for_each(|node| numbers[node as usize] = UNKNOWN);
+                }
+            }
+            self.naming.values = shared.1;
+            self.todo = shared.0;
             self.consider(subject, codec, state, mentioned)?;
         }
         Ok(())
+    }
+
+    /// Goes on to the next order of the threads that look alike; `false` after the last one.
+    fn next_order(&mut self) -> bool {
+        let order = &mut self.naming.order;
+        self.ties.iter().rev().any(|tie| next_permutation(&mut order[tie.start..tie.end]))
     }
 
     /// Finds the slots of each node that can still be read, as the least fixpoint over the cells
@@ -140,48 +205,34 @@ impl Canonical {
         let Some(readable) = &self.readable else { return };
         let machine = &subject.machine;
         let stride = machine.node_stride();
-        let masks = &mut self.naming.readable;
+        let Canonical { naming, stack, .. } = self;
+        let Naming { readable: masks, locations, .. } = naming;
+        let nodes = state.heap.len() / stride;
         masks.clear();
-        masks.resize(state.heap.len() / stride, 0);
-        let mut todo: Vec<usize> = Vec::new();
-        let mut seen = vec![false; masks.len()];
-        let mut hold =
-            |masks: &mut Vec<u64>, todo: &mut Vec<usize>, (kind, word): (Kind, i32), mask: u64| {
-                if !matches!(kind.scalar, Scalar::Ref(_)) || word == NULL {
-                    return;
-                }
-                let node = word as usize;
-                if !seen[node] || masks[node] | mask != masks[node] {
-                    seen[node] = true;
-                    masks[node] |= mask;
-                    todo.push(node);
-                }
-            };
-        for (at, slot) in machine.steps.shared.iter().enumerate() {
-            hold(masks, &mut todo, (slot.kind, state.words[at]), readable.shared(at));
+        masks.resize(nodes, 0);
+        stack.clear();
+        // A node of which nothing can be read leads nowhere.
+        let hold = |masks: &mut [u64], stack: &mut Vec<usize>, word: i32, mask: u64| {
+            if word != NULL && masks[word as usize] | mask != masks[word as usize] {
+                masks[word as usize] |= mask;
+                stack.push(word as usize);
+            }
+        };
+        for (at, mask) in &readable.shared {
+            hold(masks, stack, state.words[*at], *mask);
         }
-        for thread in 0..machine.thread_count() {
-            let location = subject.location(state, thread) as usize;
+        for (thread, location) in locations.iter().enumerate() {
             let base = machine.register_base(thread);
-            for (index, (register, kind)) in
-                subject.locations[location].registers.iter().enumerate()
-            {
-                let word = state.words[base + *register as usize];
-                hold(masks, &mut todo, (*kind, word), readable.register(location, index));
+            for (register, mask) in &readable.registers[*location as usize] {
+                hold(masks, stack, state.words[base + register], *mask);
             }
         }
-        while let Some(node) = todo.pop() {
+        while let Some(node) = stack.pop() {
             let cells = &state.heap[node * stride..(node + 1) * stride];
-            let structure = (cells[0] & (FREED - 1)) as usize;
             let mask = masks[node];
-            for (at, slot) in machine.steps.structs[structure].slots.iter().enumerate() {
+            for (at, more) in &readable.structs[(cells[0] & (FREED - 1)) as usize] {
                 if mask >> at & 1 == 1 {
-                    hold(
-                        masks,
-                        &mut todo,
-                        (slot.kind, cells[at + 1]),
-                        readable.field(structure, at),
-                    );
+                    hold(masks, stack, cells[at + 1], *more);
                 }
             }
         }
@@ -196,85 +247,65 @@ impl Canonical {
         self.naming.numbers.resize(cells, UNKNOWN);
         self.naming.values = if self.values { [UNNAMED; 8] } else { Renaming::IDENTITY.values };
         self.todo = 0;
-        for (at, slot) in subject.machine.steps.shared.iter().enumerate() {
-            if subject.thread_array(at).is_none() {
-                self.visit(slot.kind, state.words[at]);
-            }
+        for (at, is_node) in &self.names.shared {
+            self.naming.name(*is_node, state.words[*at]);
         }
         self.close(subject, state)
-    }
-
-    fn visit(&mut self, kind: Kind, word: i32) {
-        if word == NULL {
-            return;
-        }
-        match kind.scalar {
-            Scalar::Ref(_) => {
-                let number = &mut self.naming.numbers[word as usize];
-                if *number == UNKNOWN {
-                    *number = self.naming.nodes.len() as u32;
-                    self.naming.nodes.push(Some(word as u32));
-                }
-            }
-            Scalar::Value if self.naming.values[word as usize] == UNNAMED => {
-                let used = self.naming.values.iter().filter(|v| **v != UNNAMED).count();
-                let used = if is_broken(Sabotage::WrongCanonicalForm) { 0 } else { used };
-                self.naming.values[word as usize] = used as u8;
-            }
-            _ => {}
-        }
     }
 
     fn close(&mut self, subject: &Subject, state: &State) -> Result<(), TooManyNodes> {
         let stride = subject.machine.node_stride();
         while let Some(node) = self.naming.nodes.get(self.todo).copied().flatten() {
             self.todo += 1;
-            let cells = &state.heap[node as usize * stride..(node as usize + 1) * stride];
-            let layout = &subject.machine.steps.structs[(cells[0] & (FREED - 1)) as usize];
-            let mask = self.naming.readable.get(node as usize).copied().unwrap_or(u64::MAX);
-            for (at, (slot, word)) in layout.slots.iter().zip(&cells[1..]).enumerate() {
+            let node = node as usize;
+            let cells = &state.heap[node * stride..(node + 1) * stride];
+            let mask = self.naming.readable.get(node).copied().unwrap_or(u64::MAX);
+            for (at, is_node) in &self.names.structs[(cells[0] & (FREED - 1)) as usize] {
                 if mask >> at & 1 == 1 {
-                    self.visit(slot.kind, *word);
+                    self.naming.name(*is_node, cells[at + 1]);
                 }
             }
         }
         if self.naming.nodes.len() > MAX_NODES { Err(TooManyNodes) } else { Ok(()) }
     }
 
-    /// Sorts the threads of each role by what they know; returns those that look alike.
-    fn sort(&mut self, subject: &Subject, state: &State) -> Vec<Tie> {
-        let mut keys = std::mem::take(&mut self.keys);
-        for (thread, key) in keys.iter_mut().enumerate() {
-            self.describe(subject, state, thread, key);
-        }
+    /// Sorts the threads of each role by what they know; notes those that look alike. Most differ
+    /// in where they stand, so the rest is looked at only of those that do not.
+    fn sort(&mut self, subject: &Subject, state: &State) {
+        let roles = &subject.machine.steps.threads;
         let mut order = std::mem::take(&mut self.naming.order);
-        order.sort_by(|a, b| keys[*a].cmp(&keys[*b]));
-        self.naming.arrange(order);
-        let mut ties = Vec::new();
+        let stands = |thread: &usize| (roles[*thread].role, self.naming.locations[*thread]);
+        order.sort_by_key(stands);
+        let mut keys = std::mem::take(&mut self.keys);
         let mut start = 0;
-        while start < keys.len() {
-            let first = &keys[self.naming.order[start]];
-            let same =
-                self.naming.order[start..].iter().take_while(|t| keys[**t] == *first).count();
-            let idle = subject.locations[first[1] as usize].idle;
-            let alike = &self.naming.order[start..start + same];
-            let unnamed = alike.iter().all(|t| self.named >> t & 1 == 0);
-            let resolved = !first[2..].contains(&SOMETHING) && unnamed;
-            if same > 1 && !(idle && resolved) {
-                ties.push(Tie { start, end: start + same, resolved });
+        while start < order.len() {
+            let first = stands(&order[start]);
+            let end = start + order[start..].iter().take_while(|t| stands(t) == first).count();
+            if end - start > 1 {
+                let group = &mut order[start..end];
+                group.iter().for_each(|t| self.describe(subject, state, *t, &mut keys[*t]));
+                group.sort_by(|a, b| keys[*a].cmp(&keys[*b]));
+                let idle = subject.locations[first.1 as usize].idle;
+                alike(group, &keys, &mut |from, to| {
+                    let alike = &group[from..to];
+                    let unnamed = alike.iter().all(|t| self.named >> t & 1 == 0);
+                    let resolved = !keys[alike[0]].contains(&SOMETHING) && unnamed;
+                    if !(idle && resolved) {
+                        self.ties.push(Tie { start: start + from, end: start + to, resolved });
+                    }
+                });
             }
-            start += same;
+            start = end;
         }
         self.keys = keys;
-        ties
+        self.naming.order = order;
     }
 
-    /// What a thread knows: role, location, registers, its elements of arrays by thread; and where
-    /// it is known.
+    /// What a thread knows beside its role and its location: registers, its elements of arrays by
+    /// thread; and where it is known.
     fn describe(&self, subject: &Subject, state: &State, thread: usize, key: &mut Vec<u64>) {
-        let location = subject.location(state, thread);
+        let location = self.naming.locations[thread];
         key.clear();
-        key.extend([subject.machine.steps.threads[thread].role, location].map(u64::from));
         let base = subject.machine.register_base(thread);
         for (register, kind) in &subject.locations[location as usize].registers {
             key.push(self.known(*kind, state.words[base + *register as usize], thread));
@@ -324,19 +355,17 @@ impl Canonical {
         state: &State,
         mentioned: u8,
     ) -> Result<(), TooManyNodes> {
-        for (at, slot) in subject.machine.steps.shared.iter().enumerate() {
-            if let Some(array) = subject.thread_array(at) {
-                let source = self.naming.source(Some(array), at);
-                self.visit(slot.kind, state.words[source]);
-            }
+        for (at, is_node) in &self.names.arrays {
+            let source = self.naming.source(subject.thread_array(*at), *at);
+            self.naming.name(*is_node, state.words[source]);
         }
         self.close(subject, state)?;
         for place in 0..self.naming.order.len() {
             let thread = self.naming.order[place];
             let base = subject.machine.register_base(thread);
-            let location = &subject.locations[subject.location(state, thread) as usize];
-            for (register, kind) in &location.registers {
-                self.visit(*kind, state.words[base + *register as usize]);
+            for (register, is_node) in &self.names.registers[self.naming.locations[thread] as usize]
+            {
+                self.naming.name(*is_node, state.words[base + register]);
             }
             self.close(subject, state)?;
         }
@@ -344,13 +373,20 @@ impl Canonical {
             self.keep_numbers();
         }
         let packer = &mut self.packer;
+        let first = self.renamings.is_empty();
         codec.encode(subject, state, &self.naming, packer);
+        // The first words differ in nothing but that one has no length yet: numbers of nodes and
+        // locations are the same in all orders that are tried.
+        let front = packer.written();
+        if !first && front.len() > 1 && front[1..] > self.key[1..front.len()] {
+            return Ok(());
+        }
+        codec.encode_nodes(subject, state, &self.naming, packer);
         let words = packer.finish();
         if words.len() > MAX_WORDS {
             return Err(TooManyNodes);
         }
         words[0] |= words.len() as u32;
-        let first = self.renamings.is_empty();
         if !first && *words > *self.key.as_slice() {
             return Ok(());
         }
@@ -381,24 +417,112 @@ impl Canonical {
             threads[*thread] = place as u8;
         }
         (self.naming.order.len()..MAX_THREADS).for_each(|t| threads[t] = t as u8);
-        let open: Vec<usize> = (0..8)
-            .filter(|v| self.naming.values[*v] == UNNAMED && mentioned >> v & 1 == 1)
-            .collect();
+        let (mut open, mut count) = ([0; 8], 0);
+        for value in 0..8 {
+            if self.naming.values[value] == UNNAMED && mentioned >> value & 1 == 1 {
+                open[count] = value;
+                count += 1;
+            }
+        }
+        let open = &mut open[..count];
         let used = 8 - self.naming.values.iter().filter(|v| **v == UNNAMED).count();
-        for order in permutations(&open) {
+        loop {
             let mut values = self.naming.values;
-            for (i, value) in order.iter().enumerate() {
+            for (i, value) in open.iter().enumerate() {
                 values[*value] = (used + i) as u8;
             }
             let rest = values.iter_mut().filter(|v| **v == UNNAMED);
-            for (value, name) in rest.zip(used + order.len()..) {
+            for (value, name) in rest.zip(used + open.len()..) {
                 *value = name as u8;
             }
             let renaming = Renaming { threads, values };
             if !self.renamings.contains(&renaming) {
                 self.renamings.push(renaming);
             }
+            if !next_permutation(open) {
+                break;
+            }
         }
+    }
+}
+
+impl Naming {
+    /// Names a node or a value, unless it has a name.
+    fn name(&mut self, is_node: bool, word: i32) {
+        if word == NULL {
+            return;
+        }
+        if is_node {
+            let number = &mut self.numbers[word as usize];
+            if *number == UNKNOWN {
+                *number = self.nodes.len() as u32;
+                self.nodes.push(Some(word as u32));
+            }
+        } else if self.values[word as usize] == UNNAMED {
+            let used = self.values.iter().filter(|v| **v != UNNAMED).count();
+            let used = if is_broken(Sabotage::WrongCanonicalForm) { 0 } else { used };
+            self.values[word as usize] = used as u8;
+        }
+    }
+}
+
+impl Names {
+    fn of(subject: &Subject) -> Names {
+        let steps = &subject.machine.steps;
+        let name = |at: usize, kind: Kind| match kind.scalar {
+            Scalar::Ref(_) => Some((at, true)),
+            Scalar::Value => Some((at, false)),
+            _ => None,
+        };
+        let slots = |slots: &[Slot]| -> Vec<Name> {
+            slots.iter().enumerate().filter_map(|(at, slot)| name(at, slot.kind)).collect()
+        };
+        let in_array = |(at, _): &Name| subject.thread_array(*at).is_some();
+        let (arrays, shared) = slots(&steps.shared).into_iter().partition(in_array);
+        let at = |location: &Location| {
+            location.registers.iter().filter_map(|(r, kind)| name(*r as usize, *kind)).collect()
+        };
+        Names {
+            shared,
+            arrays,
+            registers: subject.locations.iter().map(at).collect(),
+            structs: steps.structs.iter().map(|layout| slots(&layout.slots)).collect(),
+        }
+    }
+}
+
+impl ReadableNames {
+    fn of(subject: &Subject) -> Option<ReadableNames> {
+        let readable = Readable::of(subject)?;
+        let steps = &subject.machine.steps;
+        let is_node = |kind: Kind| matches!(kind.scalar, Scalar::Ref(_));
+        let slots = |slots: &[Slot], mask: &dyn Fn(usize) -> u64| -> Vec<(usize, u64)> {
+            let nodes = slots.iter().enumerate().filter(|(_, slot)| is_node(slot.kind));
+            nodes.map(|(at, _)| (at, mask(at))).collect()
+        };
+        let registers = subject.locations.iter().enumerate().map(|(number, location)| {
+            let nodes = location.registers.iter().enumerate().filter(|(_, (_, k))| is_node(*k));
+            nodes.map(|(i, (r, _))| (*r as usize, readable.register(number, i))).collect()
+        });
+        let structs = steps.structs.iter().enumerate();
+        Some(ReadableNames {
+            shared: slots(&steps.shared, &|at| readable.shared(at)),
+            registers: registers.collect(),
+            structs: structs.map(|(id, s)| slots(&s.slots, &|at| readable.field(id, at))).collect(),
+        })
+    }
+}
+
+/// Tells of each run of threads with equal keys, two at least.
+fn alike(group: &[usize], keys: &[Vec<u64>], tell: &mut dyn FnMut(usize, usize)) {
+    let mut from = 0;
+    while from < group.len() {
+        let first = &keys[group[from]];
+        let same = group[from..].iter().take_while(|t| keys[**t] == *first).count();
+        if same > 1 {
+            tell(from, from + same);
+        }
+        from += same;
     }
 }
 
@@ -426,37 +550,30 @@ pub fn named_threads(subject: &Subject, state: &State) -> u32 {
     named
 }
 
-/// All orders in which threads that look alike are permuted.
-fn orders(order: &[usize], ties: &[Tie]) -> Vec<Vec<usize>> {
-    let mut all = vec![order.to_vec()];
-    for tie in ties {
-        let choices = permutations(&order[tie.start..tie.end]);
-        let extend = |base: &Vec<usize>| {
-            let mut found = Vec::new();
-            for choice in &choices {
-                let mut next = base.clone();
-                next[tie.start..tie.end].copy_from_slice(choice);
-                found.push(next);
-            }
-            found
-        };
-        all = all.iter().flat_map(extend).collect();
-    }
-    all
+/// The next permutation in the order of words; after the last one the first, and `false`.
+fn next_permutation(items: &mut [usize]) -> bool {
+    let Some(fall) = items.windows(2).rposition(|pair| pair[0] < pair[1]) else {
+        items.reverse();
+        return false;
+    };
+    let larger = items.iter().rposition(|item| *item > items[fall]).unwrap_or(fall);
+    items.swap(fall, larger);
+    items[fall + 1..].reverse();
+    true
 }
 
-fn permutations(items: &[usize]) -> Vec<Vec<usize>> {
-    if items.len() < 2 {
-        return vec![items.to_vec()];
-    }
-    let mut all = Vec::new();
-    for (at, first) in items.iter().enumerate() {
-        let rest: Vec<usize> =
-            items.iter().enumerate().filter(|(i, _)| *i != at).map(|(_, x)| *x).collect();
-        for mut tail in permutations(&rest) {
-            tail.insert(0, *first);
-            all.push(tail);
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_permutation_comes_once_and_then_the_first_again() {
+        let mut items = [2, 5, 7, 9];
+        let mut seen = vec![items];
+        while next_permutation(&mut items) {
+            seen.push(items);
         }
+        assert_eq!((items, seen.len()), ([2, 5, 7, 9], 24));
+        assert!(seen.is_sorted_by(|a, b| a < b));
     }
-    all
 }

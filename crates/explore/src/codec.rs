@@ -5,11 +5,12 @@
 //! The codec writes a state as it is told to by a [`Naming`]: threads in a given order, nodes and
 //! values under given numbers. Choosing the naming is the business of `canonical`.
 
+use crate::configurations::MAX_THREADS;
 use crate::options::Reductions;
 use crate::pack::{Packer, Unpacker, width};
 use crate::subject::Subject;
 use seriatim_lang::machine::{FREED, State, VACANT};
-use seriatim_lang::steps::{MINUS_INF, NULL, PLUS_INF, ThreadArray};
+use seriatim_lang::steps::{MINUS_INF, NULL, PLUS_INF, Slot, ThreadArray};
 use seriatim_lang::types::{Kind, Scalar};
 
 /// The most nodes of a state.
@@ -32,6 +33,8 @@ pub fn node_count(first: u32) -> u32 {
 /// Under which names a state is written.
 #[derive(Clone, Debug, Default)]
 pub struct Naming {
+    /// The location of each thread.
+    pub locations: Vec<u32>,
     /// Which thread stands at each place.
     pub order: Vec<usize>,
     /// At which place each thread stands.
@@ -47,11 +50,11 @@ pub struct Naming {
 }
 
 impl Naming {
-    /// Puts the threads into this order.
-    pub fn arrange(&mut self, order: Vec<usize>) {
-        self.places.resize(order.len(), 0);
-        order.iter().enumerate().for_each(|(place, thread)| self.places[*thread] = place);
-        self.order = order;
+    /// Notes at which places the threads stand in their order.
+    pub fn arrange(&mut self) {
+        self.places.resize(self.order.len(), 0);
+        let order = self.order.iter().enumerate();
+        order.for_each(|(place, thread)| self.places[*thread] = place);
     }
 
     /// The shared slot whose content is written at a slot: arrays by thread go with their threads.
@@ -62,16 +65,41 @@ impl Naming {
     }
 }
 
-/// Knows how many bits each kind takes.
+/// What a slot holds, as far as its bits are concerned.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Sort {
+    Node,
+    Value,
+    Thread,
+    Key,
+    /// A number from this one on.
+    From(i32),
+}
+
+/// A slot: where it lies, what it holds, and how many bits it takes. Null, if it may be that, is
+/// the number 0.
+#[derive(Clone, Copy, Debug)]
+struct Field {
+    at: usize,
+    sort: Sort,
+    nullable: bool,
+    /// Of references it is not known before the nodes are counted.
+    bits: u32,
+}
+
+/// How many bits references take, those that are never null and the others.
+type Widths = [u32; 2];
+
+/// Knows how many bits each slot takes.
 pub struct Codec {
     location_bits: u32,
     tag_bits: u32,
     keys: u32,
-    values: u32,
-    threads: u32,
-    /// Whether registers may be undefined.
-    undefined: bool,
     freed: bool,
+    shared: Vec<Field>,
+    /// The registers that matter at each location.
+    registers: Vec<Vec<Field>>,
+    structs: Vec<Vec<Field>>,
 }
 
 impl Codec {
@@ -79,55 +107,76 @@ impl Codec {
     /// too.
     pub fn new(subject: &Subject, reductions: &Reductions) -> Codec {
         let steps = &subject.machine.steps;
+        let field = |at: usize, kind: Kind| field(subject, at, kind);
+        let slots = |slots: &[Slot]| -> Vec<Field> {
+            slots.iter().enumerate().map(|(at, slot)| field(at, slot.kind)).collect()
+        };
+        let undefined = !reductions.dead_registers;
+        let register = |(register, kind): &(u32, Kind)| {
+            let kind = Kind { nullable: kind.nullable || undefined, ..*kind };
+            field(*register as usize, kind)
+        };
+        let locations = subject.locations.iter();
         Codec {
             location_bits: width(subject.locations.len() as u32),
             tag_bits: width(steps.structs.len() as u32 + 1),
             keys: subject.machine.bounds.keys,
-            values: subject.machine.bounds.values,
-            threads: steps.threads.len() as u32,
-            undefined: !reductions.dead_registers,
             freed: steps.frees,
+            shared: slots(&steps.shared),
+            registers: locations.map(|l| l.registers.iter().map(register).collect()).collect(),
+            structs: steps.structs.iter().map(|layout| slots(&layout.slots)).collect(),
         }
     }
 
-    /// Writes a state; the number of words is left open.
+    /// Writes the first part of a state, which is all but its nodes; the number of words is left open.
     pub fn encode(&self, subject: &Subject, state: &State, naming: &Naming, into: &mut Packer) {
+        let machine = &subject.machine;
+        let widths = widths(naming.nodes.len() as u32);
         into.clear();
         into.put(0, COUNT_BITS);
         into.put(naming.nodes.len() as u32, COUNT_BITS);
         for thread in &naming.order {
-            into.put(subject.location(state, *thread), self.location_bits);
+            into.put(naming.locations[*thread], self.location_bits);
         }
-        for (at, slot) in subject.machine.steps.shared.iter().enumerate() {
-            let source = naming.source(subject.thread_array(at), at);
-            self.put(slot.kind, state.words[source], naming, into);
+        for field in &self.shared {
+            let source = naming.source(subject.thread_array(field.at), field.at);
+            self.put(*field, state.words[source], naming, widths, into);
         }
         for thread in &naming.order {
-            let location = &subject.locations[subject.location(state, *thread) as usize];
-            let base = subject.machine.register_base(*thread);
-            for (register, kind) in &location.registers {
-                let word = state.words[base + *register as usize];
-                self.put(self.register_kind(*kind), word, naming, into);
+            let words = &state.words[machine.register_base(*thread)..];
+            for field in &self.registers[naming.locations[*thread] as usize] {
+                self.put(*field, words[field.at], naming, widths, into);
             }
         }
+    }
+
+    /// Writes the nodes of a state behind its first part.
+    pub fn encode_nodes(
+        &self,
+        subject: &Subject,
+        state: &State,
+        naming: &Naming,
+        into: &mut Packer,
+    ) {
         let stride = subject.machine.node_stride();
+        let widths = widths(naming.nodes.len() as u32);
         for node in &naming.nodes {
             let Some(node) = node else {
                 into.put(0, self.tag_bits);
                 continue;
             };
-            let cells = &state.heap[*node as usize * stride..];
+            let cells = &state.heap[*node as usize * stride..][..stride];
             let mask = naming.readable.get(*node as usize).copied().unwrap_or(u64::MAX);
-            self.put_node(subject, cells, mask, naming, into);
+            self.put_node(cells, mask, naming, widths, into);
         }
     }
 
     fn put_node(
         &self,
-        subject: &Subject,
         cells: &[i32],
         mask: u64,
         naming: &Naming,
+        widths: Widths,
         into: &mut Packer,
     ) {
         let tag = cells[0] & (FREED - 1);
@@ -135,12 +184,11 @@ impl Codec {
         if self.freed {
             into.put(u32::from(cells[0] & FREED != 0), 1);
         }
-        let layout = &subject.machine.steps.structs[tag as usize];
-        for (at, (slot, word)) in layout.slots.iter().zip(&cells[1..]).enumerate() {
-            if mask >> at & 1 == 1 {
-                self.put(slot.kind, *word, naming, into);
+        for field in &self.structs[tag as usize] {
+            if mask >> field.at & 1 == 1 {
+                self.put(*field, cells[field.at + 1], naming, widths, into);
             } else {
-                into.put(0, self.bits(slot.kind, naming.nodes.len() as u32));
+                into.put(0, field.bits(widths));
             }
         }
     }
@@ -148,98 +196,104 @@ impl Codec {
     /// Reads a state: threads, nodes and values under the names under which they were written.
     pub fn decode(&self, subject: &Subject, words: &[u32], state: &mut State) {
         let machine = &subject.machine;
-        let steps = &machine.steps;
         let mut from = Unpacker::new(words);
         from.take(COUNT_BITS);
         let nodes = from.take(COUNT_BITS);
         let threads = machine.thread_count();
         state.words.clear();
         state.words.resize(machine.thread_base(threads), NULL);
-        for thread in 0..threads {
-            let location = &subject.locations[from.take(self.location_bits) as usize];
+        let mut locations = [0; MAX_THREADS];
+        for (thread, number) in locations.iter_mut().enumerate().take(threads) {
+            *number = from.take(self.location_bits) as usize;
+            let location = &subject.locations[*number];
             let base = machine.thread_base(thread);
             state.words[base] = location.pc.0 as i32;
             state.words[base + 1] = location.caller.0 as i32;
         }
-        for (at, slot) in steps.shared.iter().enumerate() {
-            state.words[at] = self.take(slot.kind, nodes, &mut from);
+        let widths = widths(nodes);
+        for field in &self.shared {
+            state.words[field.at] = self.take(*field, widths, &mut from);
         }
-        for thread in 0..threads {
-            let location = &subject.locations[subject.location(state, thread) as usize];
-            let base = machine.register_base(thread);
-            for (register, kind) in &location.registers {
-                let word = self.take(self.register_kind(*kind), nodes, &mut from);
-                state.words[base + *register as usize] = word;
+        for (thread, location) in locations.into_iter().enumerate().take(threads) {
+            let words = &mut state.words[machine.register_base(thread)..];
+            for field in &self.registers[location] {
+                words[field.at] = self.take(*field, widths, &mut from);
             }
         }
         let stride = machine.node_stride();
         state.heap.clear();
         state.heap.resize(nodes as usize * stride, 0);
-        for node in 0..nodes as usize {
+        for cells in state.heap.chunks_mut(stride) {
             let tag = from.take(self.tag_bits);
             if tag == 0 {
-                state.heap[node * stride] = VACANT;
+                cells[0] = VACANT;
                 continue;
             }
             let freed = if self.freed { from.take(1) as i32 * FREED } else { 0 };
-            state.heap[node * stride] = (tag as i32 - 1) | freed;
-            for (at, slot) in steps.structs[tag as usize - 1].slots.iter().enumerate() {
-                state.heap[node * stride + 1 + at] = self.take(slot.kind, nodes, &mut from);
+            cells[0] = (tag as i32 - 1) | freed;
+            for field in &self.structs[tag as usize - 1] {
+                cells[field.at + 1] = self.take(*field, widths, &mut from);
             }
         }
     }
 
-    fn register_kind(&self, kind: Kind) -> Kind {
-        Kind { nullable: kind.nullable || self.undefined, ..kind }
-    }
-
-    fn put(&self, kind: Kind, word: i32, naming: &Naming, into: &mut Packer) {
-        let shift = u32::from(kind.nullable);
-        let bits = self.bits(kind, naming.nodes.len() as u32);
-        if word == NULL && kind.nullable {
+    fn put(&self, field: Field, word: i32, naming: &Naming, widths: Widths, into: &mut Packer) {
+        let bits = field.bits(widths);
+        if word == NULL && field.nullable {
             return into.put(0, bits);
         }
-        let number = match kind.scalar {
-            Scalar::Ref(_) => naming.numbers[word as usize],
-            Scalar::Value => u32::from(naming.values[word as usize]),
-            Scalar::Int(range) => (word - range.low) as u32,
-            Scalar::Key => match word {
+        let number = match field.sort {
+            Sort::Node => naming.numbers[word as usize],
+            Sort::Value => u32::from(naming.values[word as usize]),
+            Sort::Thread => naming.places[word as usize] as u32,
+            Sort::Key => match word {
                 MINUS_INF => 0,
                 PLUS_INF => self.keys + 1,
                 key => key as u32 + 1,
             },
-            Scalar::Tid => naming.places[word as usize] as u32,
-            Scalar::Bool | Scalar::Lock | Scalar::Enum(_) => word as u32,
+            Sort::From(low) => (word - low) as u32,
         };
-        into.put(number + shift, bits);
+        into.put(number + u32::from(field.nullable), bits);
     }
 
-    fn take(&self, kind: Kind, nodes: u32, from: &mut Unpacker<'_>) -> i32 {
-        let number = from.take(self.bits(kind, nodes));
-        let shift = u32::from(kind.nullable);
+    fn take(&self, field: Field, widths: Widths, from: &mut Unpacker<'_>) -> i32 {
+        let number = from.take(field.bits(widths));
+        let shift = u32::from(field.nullable);
         if number < shift {
             return NULL;
         }
         let number = number - shift;
-        match kind.scalar {
-            Scalar::Int(range) => range.low + number as i32,
-            Scalar::Key if number == 0 => MINUS_INF,
-            Scalar::Key if number == self.keys + 1 => PLUS_INF,
-            Scalar::Key => number as i32 - 1,
-            _ => number as i32,
+        match field.sort {
+            Sort::From(low) => low + number as i32,
+            Sort::Key if number == 0 => MINUS_INF,
+            Sort::Key if number == self.keys + 1 => PLUS_INF,
+            Sort::Key => number as i32 - 1,
+            Sort::Node | Sort::Value | Sort::Thread => number as i32,
         }
     }
+}
 
-    fn bits(&self, kind: Kind, nodes: u32) -> u32 {
-        let count = match kind.scalar {
-            Scalar::Ref(_) => nodes,
-            Scalar::Value => self.values,
-            Scalar::Int(range) => range.count(),
-            Scalar::Key => self.keys + 2,
-            Scalar::Bool | Scalar::Lock => 2,
-            Scalar::Tid => self.threads,
-            Scalar::Enum(count) => count,
-        };
-        width(count + u32::from(kind.nullable))
+impl Field {
+    fn bits(self, widths: Widths) -> u32 {
+        if self.sort == Sort::Node { widths[usize::from(self.nullable)] } else { self.bits }
     }
+}
+
+fn widths(nodes: u32) -> Widths {
+    [width(nodes), width(nodes + 1)]
+}
+
+fn field(subject: &Subject, at: usize, kind: Kind) -> Field {
+    let bounds = &subject.machine.bounds;
+    let (sort, count) = match kind.scalar {
+        Scalar::Ref(_) => (Sort::Node, 0),
+        Scalar::Value => (Sort::Value, bounds.values),
+        Scalar::Int(range) => (Sort::From(range.low), range.count()),
+        Scalar::Key => (Sort::Key, bounds.keys + 2),
+        Scalar::Bool | Scalar::Lock => (Sort::From(0), 2),
+        Scalar::Tid => (Sort::Thread, subject.machine.thread_count() as u32),
+        Scalar::Enum(count) => (Sort::From(0), count),
+    };
+    let bits = width(count + u32::from(kind.nullable));
+    Field { at, sort, nullable: kind.nullable, bits }
 }

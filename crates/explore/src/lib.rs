@@ -14,6 +14,7 @@ mod expectation;
 mod final_fields;
 mod granularity;
 mod growth;
+mod hash_compaction;
 mod intern;
 mod memo;
 mod options;
@@ -68,6 +69,11 @@ pub fn run_with(
         let why = "progress is decided on sequentially consistent memory only (--model sc)";
         let reason = Reason::Unsupported(why.to_owned());
         return Ok(refinement::unknown(program, options, reason));
+    }
+    if options.hash_compaction
+        && let Some(why) = hash_compaction::refusal(options, is_weak)
+    {
+        return Ok(refinement::unknown(program, options, Reason::Unsupported(why)));
     }
     if is_weak {
         return weak::explore(program, options, progress);

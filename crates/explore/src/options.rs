@@ -285,6 +285,9 @@ pub struct Options {
     pub mode: Mode,
     /// Which reductions.
     pub reductions: Reductions,
+    /// Remembers 64 bits of each state instead of the state (`hash_compaction`): for hunting, since
+    /// then nothing *holds*.
+    pub hash_compaction: bool,
     /// When to give up.
     pub limits: Limits,
     /// How many workers search; none is taken as one. Neither verdicts nor numbers of states depend
@@ -319,6 +322,7 @@ impl Default for Options {
             lag: None,
             mode: Mode::Refinement,
             reductions: Reductions::ALL,
+            hash_compaction: false,
             limits: Limits {
                 time: None,
                 memory: seriatim_limits::addressable(8 << 30),

@@ -73,6 +73,9 @@ pub enum Reason {
     Specification(String),
     /// The question cannot be asked like this.
     Unsupported(String),
+    /// Nothing goes wrong in the states that were seen, but only 64 bits of each were remembered, so
+    /// that some may have been missed.
+    HashCompaction,
     /// The explorer itself failed.
     Internal,
     /// A second opinion contradicts the search: the explorer is wrong.

@@ -26,6 +26,11 @@ impl Packer {
         }
     }
 
+    /// The words that are complete so far.
+    pub fn written(&self) -> &[u32] {
+        &self.words
+    }
+
     /// The words, the last one filled up with zeros.
     pub fn finish(&mut self) -> &mut [u32] {
         if self.filled > 0 {

@@ -93,15 +93,20 @@ pub struct PureIterations {
     attempts: Vec<Attempt>,
     /// The shared slots that hold references.
     slots: Vec<u32>,
+    /// For each struct, where in a node the fields lie that hold references.
+    fields: Vec<Vec<usize>>,
     final_fields: Option<FinalFields>,
     live: Liveness,
     local: Vec<bool>,
 }
 
 /// What was found out about premises at locations: which references are null is part of the
-/// question.
+/// question. Has room for a state to try a step in.
 #[derive(Default)]
-pub struct Dooms(FxHashMap<(u32, Premise, u16), bool>);
+pub struct Dooms {
+    known: FxHashMap<(u32, Premise, u16), bool>,
+    scratch: State,
+}
 
 /// For which shared slots each node of a state is retired. Nodes from the 65th on never count as
 /// retired.
@@ -160,7 +165,12 @@ impl PureIterations {
                 }
             }
         }
-        Some(PureIterations { attempts, slots, final_fields, live, local })
+        let fields = machine.steps.structs.iter().map(|layout| {
+            let slots = layout.slots.iter().zip(1..);
+            slots.filter(|(slot, _)| is_reference(slot.kind)).map(|(_, at)| at).collect()
+        });
+        let fields = fields.collect();
+        Some(PureIterations { attempts, slots, fields, final_fields, live, local })
     }
 
     fn attempt(&self, subject: &Subject, state: &State, thread: usize) -> (u32, &Attempt) {
@@ -190,10 +200,32 @@ impl PureIterations {
             }
         }
         let mut gone = [0; MOST];
+        let is_small = state.heap.len() <= 64 * machine.node_stride();
         for (slot, gone) in self.slots.iter().zip(&mut gone) {
-            *gone = nodes & !fresh & !reached(machine, state, *slot as usize);
+            let reached = match is_small {
+                true => self.reached_of_few(machine, state, *slot as usize),
+                false => reached(machine, state, *slot as usize),
+            };
+            *gone = nodes & !fresh & !reached;
         }
         Retired { slots: self.slots.len(), nodes, fresh, gone }
+    }
+
+    /// The nodes that a shared slot reaches, of a state that has at most 64.
+    fn reached_of_few(&self, machine: &Machine, state: &State, slot: usize) -> u64 {
+        let stride = machine.node_stride();
+        let node = |word: i32| if word == NULL { 0 } else { 1u64 << word };
+        let mut seen = node(state.words[slot]);
+        let mut todo = seen;
+        while todo != 0 {
+            let at = todo.trailing_zeros() as usize * stride;
+            todo &= todo - 1;
+            let references = &self.fields[(state.heap[at] & (FREED - 1)) as usize];
+            let next = references.iter().fold(0, |all, field| all | node(state.heap[at + field]));
+            todo |= next & !seen;
+            seen |= next;
+        }
+        seen
     }
 
     /// Whether a register of a thread refers to a node that is retired for a slot.
@@ -210,12 +242,13 @@ impl PureIterations {
         state: &State,
         retired: &Retired,
         thread: usize,
+        scratch: &mut State,
     ) -> bool {
         let base = subject.machine.register_base(thread);
         let target = self.attempt(subject, state, thread).1.target;
         target.is_some_and(|register| {
             contains(retired.everywhere(), state.words[base + register as usize])
-                && fails_now(&subject.machine, state, thread)
+                && fails_now(&subject.machine, state, thread, scratch)
         })
     }
 
@@ -244,7 +277,10 @@ impl PureIterations {
                     return true;
                 }
             }
-            self.strikes_retired(subject, state, retired, thread) && holds(Premise::Fails)
+            let mut scratch = std::mem::take(&mut dooms.scratch);
+            let strikes = self.strikes_retired(subject, state, retired, thread, &mut scratch);
+            dooms.scratch = scratch;
+            strikes && self.dooms(subject, location, words, Premise::Fails, dooms)
         })
     }
 
@@ -300,7 +336,7 @@ impl PureIterations {
         for (bit, (register, _)) in attempt.references.iter().enumerate() {
             mask |= u16::from(words[*register as usize] == NULL) << bit;
         }
-        *dooms.0.entry((location, premise, mask)).or_insert_with(|| {
+        *dooms.known.entry((location, premise, mask)).or_insert_with(|| {
             let machine = &subject.machine;
             let pc = subject.locations[location as usize].pc;
             let method = machine.steps.method_at(pc);
@@ -322,7 +358,7 @@ impl PureIterations {
         to: &mut State,
     ) -> Option<(usize, Seen)> {
         let thread = (0..subject.machine.thread_count())
-            .find(|thread| self.is_overdue(subject, state, retired, *thread))?;
+            .find(|thread| self.is_overdue(subject, state, retired, *thread, to))?;
         let seen = subject.machine.run(state, thread, &mut Choices::default(), to).ok()?;
         Some((thread, seen))
     }
@@ -336,6 +372,7 @@ impl PureIterations {
         state: &State,
         retired: &Retired,
         thread: usize,
+        scratch: &mut State,
     ) -> bool {
         let (location, attempt) = self.attempt(subject, state, thread);
         let restarts = attempt.restart == Some(subject.locations[location as usize].pc);
@@ -348,10 +385,10 @@ impl PureIterations {
         if let Some((register, id, slots)) = &attempt.load {
             let held = Held { register: *register, id: *id, word: word(*register) };
             return self.is_final(&subject.machine, state, retired, held, slots.clone())
-                && fails_now(&subject.machine, state, thread);
+                && fails_now(&subject.machine, state, thread, scratch);
         }
-        attempt.expected.iter().any(holds) && fails_now(&subject.machine, state, thread)
-            || self.strikes_retired(subject, state, retired, thread)
+        attempt.expected.iter().any(holds) && fails_now(&subject.machine, state, thread, scratch)
+            || self.strikes_retired(subject, state, retired, thread, scratch)
     }
 
     /// Whether fields of a node are final.
@@ -426,10 +463,9 @@ fn contains(nodes: u64, word: i32) -> bool {
 }
 
 /// Whether the next step of a thread writes nothing, makes no node and has one outcome.
-fn fails_now(machine: &Machine, state: &State, thread: usize) -> bool {
+fn fails_now(machine: &Machine, state: &State, thread: usize, scratch: &mut State) -> bool {
     let mut choices = Choices::default();
-    let mut to = State::default();
-    let seen = machine.run(state, thread, &mut choices, &mut to);
+    let seen = machine.run(state, thread, &mut choices, scratch);
     let is_quiet = seen.is_ok_and(|seen| !seen.wrote && !seen.allocated);
     is_quiet && !choices.advance()
 }

@@ -16,6 +16,7 @@
 //! was cut short, or to believe linearization points where the results contradict them.
 
 use crate::bounds::bounds;
+use crate::hash_compaction::{self, hunt};
 use crate::options::{MOST_KEYS, MOST_THREADS, MOST_VALUES, Mode, Options, Reductions};
 use crate::outcome::{Blame, Outcome, Reason, Statistics, Verdict, ViolationKind};
 use crate::path::path_to;
@@ -48,6 +49,9 @@ pub(crate) fn refinement(
         Ok(ready) => ready,
         Err(reason) => return Ok(unknown(program, options, reason)),
     };
+    if options.hash_compaction {
+        return hunted(program, search, Start { initial: &initial, set: start }, progress);
+    }
     let ending = search.run(&initial, start, progress);
     let verdict = match ending {
         Ending::Complete => reviewed(&mut search, &initial),
@@ -65,6 +69,30 @@ pub(crate) fn refinement(
     let mut statistics = search.statistics;
     statistics.cuts.numbers |= chooses_numbers(&subject);
     Ok(Outcome::new(program, options, &subject, verdict, statistics))
+}
+
+/// Looks for a run that goes wrong, and never says *holds* (`hash_compaction`).
+fn hunted(
+    program: &Program,
+    search: Search<'_>,
+    start: Start<'_>,
+    progress: &mut dyn FnMut(&Statistics),
+) -> Result<Outcome, Diagnostic> {
+    let options = search.common.options;
+    let mut statistics = Statistics::default();
+    let verdict = match hunt(&search, start.initial, start.set, &mut statistics, progress) {
+        hash_compaction::Ending::Complete => Verdict::Unknown(Reason::HashCompaction),
+        hash_compaction::Ending::Unknown(reason) => Verdict::Unknown(reason),
+        hash_compaction::Ending::Unfounded(premise) => {
+            let reductions = without(options.reductions, premise);
+            return refinement(program, &Options { reductions, ..options.clone() }, progress);
+        }
+        hash_compaction::Ending::Violation(path, kind) => {
+            evidenced(program, options, trace::counterexample(&search, start, &path, kind))
+        }
+    };
+    statistics.cuts.numbers |= chooses_numbers(search.common.subject);
+    Ok(Outcome::new(program, options, search.common.subject, verdict, statistics))
 }
 
 /// *Holds*, if a second opinion does not contradict it.

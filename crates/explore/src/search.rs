@@ -34,7 +34,7 @@ use seriatim_lang::machine::State;
 use seriatim_limits::Instant;
 use seriatim_spec::Cancel;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread::Builder;
@@ -73,6 +73,8 @@ pub struct Search<'s> {
     /// When it was made.
     pub begun: Instant,
     parcels: Vec<Mutex<Vec<Vec<u32>>>>,
+    /// For each shard that sends parcels, those that get something, as a mask.
+    sent: Vec<AtomicU64>,
     claimed: AtomicUsize,
 }
 
@@ -123,6 +125,7 @@ impl<'s> Search<'s> {
             statistics: Statistics::default(),
             begun: Instant::now(),
             parcels: (0..SHARDS).map(|_| Mutex::new(vec![vec![]; SHARDS])).collect(),
+            sent: (0..SHARDS).map(|_| AtomicU64::new(0)).collect(),
             claimed: AtomicUsize::new(0),
         };
         Ok((search, start))
@@ -188,7 +191,7 @@ impl<'s> Search<'s> {
                 halt = first(halt, found);
             }
         }
-        Report { counts: worker.counts, bytes: worker.memos.bytes(), halt }
+        Report { counts: worker.counts, bytes: worker.bytes(), halt }
     }
 
     /// Expands some states of a shard.
@@ -196,6 +199,7 @@ impl<'s> Search<'s> {
         let mut states = locked(&self.shards[shard]);
         let mut parcels = locked(&self.parcels[shard]);
         parcels.iter_mut().for_each(Vec::clear);
+        let mut sent = 0;
         let mut from = State::default();
         for _ in 0..PORTION {
             let at = states.next;
@@ -208,7 +212,9 @@ impl<'s> Search<'s> {
             }
             self.common.codec.decode(self.common.subject, states.key(at), &mut from);
             let result = worker.expand(&from, states.set(at), &mut |key, orbit| {
-                let parcel = &mut parcels[shard_of(key)];
+                let target = shard_of(key);
+                sent |= 1 << target;
+                let parcel = &mut parcels[target];
                 parcel.push(orbit.len() as u32);
                 parcel.extend(orbit.iter().map(|(_, set)| set.0));
                 parcel.extend_from_slice(key);
@@ -217,6 +223,7 @@ impl<'s> Search<'s> {
                 return Err((StateRef { shard: shard as u32, at }, halt));
             }
         }
+        self.sent[shard].store(sent, Ordering::Relaxed);
         Ok(())
     }
 
@@ -225,7 +232,11 @@ impl<'s> Search<'s> {
         let mut states = locked(&self.shards[shard]);
         let mut found = Vec::new();
         let mut orbit = Vec::new();
-        for parcels in &self.parcels {
+        for (parcels, sent) in self.parcels.iter().zip(&self.sent) {
+            // Written before the first half of the round ended, whose end everybody has heard of.
+            if sent.load(Ordering::Relaxed) >> shard & 1 == 0 {
+                continue;
+            }
             let parcel = std::mem::take(&mut locked(parcels)[shard]);
             let mut at = 0;
             while at < parcel.len() {

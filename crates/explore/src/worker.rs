@@ -140,6 +140,11 @@ impl<'s> Worker<'s> {
         }
     }
 
+    /// How many bytes its memory takes.
+    pub fn bytes(&self) -> usize {
+        self.memos.bytes()
+    }
+
     /// Takes every step from a state.
     pub fn expand(&mut self, from: &State, set: SetId, sink: Sink<'_>) -> Result<(), Halt> {
         let mut to = std::mem::take(&mut self.to);
@@ -441,6 +446,13 @@ impl<'s> Worker<'s> {
         self.canonical.run(common.subject, &common.codec, state, mentioned)?;
         self.counts.nodes = self.counts.nodes.max(node_count(self.canonical.key[0]));
         self.orbit.clear();
+        if let [only] = &self.canonical.renamings[..] {
+            // One set has no order, and needs no number to be sorted by.
+            let (subject, memos) = (common.subject, &mut self.memos);
+            let context = &mut Context { subject, memos };
+            self.orbit.push((0, common.configurations.rename(context, set, only)?));
+            return Ok(());
+        }
         for renaming in &self.canonical.renamings {
             let (subject, memos) = (common.subject, &mut self.memos);
             let context = &mut Context { subject, memos };

@@ -206,6 +206,10 @@ impl Machine {
                 (true, locks_join)
             }
         };
+        // Where nodes are given back, it matters when a node is made.
+        for (mark, instr) in boundary.iter_mut().zip(&steps.code) {
+            *mark |= steps.frees && matches!(instr.op, Op::New { .. }) && !instr.inside_atomic;
+        }
         let may_wait = may_wait(&steps, &boundary);
         let node_stride = 1 + steps.structs.iter().map(|s| s.slots.len()).max().unwrap_or(0);
         let thread_stride = 2 + steps.register_count();
@@ -247,6 +251,16 @@ impl Machine {
     /// Whether a step begins at this position.
     pub fn is_boundary(&self, pc: Pc) -> bool {
         self.boundary[pc.0 as usize]
+    }
+
+    /// Whether a new node is made together with the access after it. Where nodes are freed, it may
+    /// take the place of any that is free by then. *Exact*: whoever looked at the node between its
+    /// making and that access, and was not told of it, would look at a freed one if the node were
+    /// made later, and that error shows in another order of the same steps. Where nodes are recycled
+    /// such a look is no error, and making one is a step of its own.
+    fn is_late(&self, pc: Pc) -> bool {
+        let is_new = matches!(self.steps.code[pc.0 as usize].op, Op::New { .. });
+        is_new && self.boundary[pc.0 as usize] && !self.steps.recycles
     }
 
     /// The index of a thread's position in the words of a state; its caller's position and
@@ -374,6 +388,31 @@ impl Machine {
 
     /// How many nodes hang from the shared variables.
     fn reachable_nodes(&self, state: &State) -> u32 {
+        let nodes = state.heap.len() / self.node_stride;
+        if nodes > u128::BITS as usize {
+            return self.reachable_of_many(state);
+        }
+        let node = |slot: &Slot, word: i32| match slot.kind.scalar {
+            Scalar::Ref(_) if word != NULL => 1u128 << word,
+            _ => 0,
+        };
+        let shared = self.steps.shared.iter().zip(&state.words);
+        let mut found = shared.fold(0, |all, (slot, word)| all | node(slot, *word));
+        let mut todo = found;
+        while todo != 0 {
+            let at = todo.trailing_zeros() as usize * self.node_stride;
+            todo &= todo - 1;
+            let layout = &self.steps.structs[(state.heap[at] & (FREED - 1)) as usize];
+            let slots = layout.slots.iter().zip(&state.heap[at + 1..]);
+            let next = slots.fold(0, |all, (slot, word)| all | node(slot, *word));
+            todo |= next & !found;
+            found |= next;
+        }
+        found.count_ones()
+    }
+
+    /// The same where nodes are too many for the bits of a number.
+    fn reachable_of_many(&self, state: &State) -> u32 {
         let mut found = vec![false; state.heap.len() / self.node_stride];
         let mut todo = Vec::new();
         let mut count = 0;
@@ -463,7 +502,12 @@ impl<'m> Run<'m> {
         }
         for _ in 0..FUEL {
             let op = &machine.steps.code[pc.0 as usize].op;
-            if machine.boundary[pc.0 as usize] {
+            if machine.is_late(pc) {
+                if budget == 0 {
+                    self.set_position(pc);
+                    return Ok(());
+                }
+            } else if machine.boundary[pc.0 as usize] {
                 let nests = machine.order.is_some() && matches!(op, Op::Lock(_));
                 budget += u32::from(joins && (nests || !machine.may_wait[pc.0 as usize]));
                 if budget == 0 {
@@ -483,8 +527,9 @@ impl<'m> Run<'m> {
                 self.note(Executed { pc, next: Some(pc), access: None, made: None, gave: None });
                 return self.give_back(pc, value);
             }
-            // A release moves to the left only: nothing that comes after it belongs to this step.
-            if machine.fused && matches!(op, Op::Unlock(_)) {
+            // A release moves to the left only: nothing that comes after it belongs to this step. Nor
+            // does what comes after a node was given back, for others may make it anew in between.
+            if machine.fused && matches!(op, Op::Unlock(_)) || matches!(op, Op::Free(_)) {
                 (budget, joins) = (0, false);
             }
             pc = self.proceed(pc)?;

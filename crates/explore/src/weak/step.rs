@@ -24,6 +24,11 @@
 //! (read | update)? queued* return?`, and the moment at which memory takes a write is a step of its
 //! own.
 //!
+//! *Freed nodes.* Where nodes are freed, a new one may take the place of any that is free when it is
+//! made, so that moment matters: making one moves to the right only, and what comes after a free
+//! does not belong to its step unless it moves to the left. (Whoever looks at a node that was made,
+//! and was not told of it, finds it freed in another order of the same steps.)
+//!
 //! *It would be unsound* to go on across an access that may wait, since what came before it in the
 //! step would be undone with it: the thread rests before an `await`, an `assume`, a lock and
 //! whatever waits for an empty queue if it has done anything in the step. It rests before a write
@@ -162,6 +167,8 @@ impl<M: Memory> Stepper<'_, M> {
             let pc = self.own().pc;
             let instr = &self.subject.machine.steps.code[pc.0 as usize];
             let may_rest = did && (may_wait(instr) || self.may_find_room(instr));
+            let makes = self.layout.lives && matches!(instr.op, Op::New { .. });
+            let may_rest = may_rest || makes && phase != Phase::Fresh;
             if may_rest || did && self.queues() && self.waits_for_queue(instr, pc) {
                 return Ok(seen);
             }
@@ -181,6 +188,9 @@ impl<M: Memory> Stepper<'_, M> {
             } else {
                 did |=
                     instr.op.place().is_some() || matches!(instr.op, Op::New { .. } | Op::Free(_));
+                if matches!(instr.op, Op::Free(_)) {
+                    phase = Phase::Left;
+                }
                 self.local(pc)?;
             }
         }

@@ -1,7 +1,7 @@
 //! Errors of an algorithm that are not about linearizability are reported as what they are.
 
 use crate::common::{program, shown};
-use seriatim_explore::{Event, Options, Verdict, ViolationKind, run};
+use seriatim_explore::{Event, MemoryModel, Options, Reductions, Verdict, ViolationKind, run};
 use seriatim_lang::machine::Fault;
 
 #[track_caller]
@@ -112,4 +112,53 @@ fn a_freed_node_is_read_and_both_places_are_shown() {
     let recycled = source.replace("free(", "recycle(");
     let outcome = run(&program(&recycled), &Options { nodes: Some(4), ..Options::default() });
     assert!(matches!(outcome.expect("it can be explored").verdict, Verdict::Holds));
+}
+
+/// A node may take the place of one that was given back after the access before it, and one that is
+/// given back may be made again before the access after it. Both show in who is told the same
+/// reference twice; nobody looks into a freed node.
+#[test]
+fn a_node_is_made_anew_between_any_two_accesses() {
+    let object = |a: &str, b: &str, before: &str| {
+        program(&format!(
+            "object o : s\nstruct Node {{ v: int 0..3 }}\n\
+             var p: Node? = new Node {{ v: 0 }}\nvar q: Node? = null\nvar flag: int 0..3 = 0\n\
+             thread var mine: Node? = null\n\
+             spec s {{ method a() {{ }} method b() {{ }} method c() {{ }} }}\n\
+             method a() {{ {a} }}\nmethod b() {{ {b} }}\nmethod c() {{ mine = p; flag = 1 }}\n\
+             client c {{ thread one {{ a() }} thread two {{ {before} b() }} }}"
+        ))
+    };
+    // The new node is made after the other thread gave its node back, though the access before it
+    // came earlier; or the first access of `b` comes after the other thread made the node anew.
+    let late = "flag = 1; let x = new Node { v: 1 }; await flag == 2; p = x; flag = 3";
+    let gives = "await flag == 1; let y = p; GIVE(y); flag = 2; await flag == 3; let c = p; \
+                 assert c != y";
+    let makes = "await flag == 1; let x = new Node { v: 1 }; q = x";
+    let first = "GIVE(mine); let seen = q; assert seen == null || seen != mine";
+    for (a, b, before) in [(late, gives, ""), (makes, first, "c();")] {
+        for give in ["free", "recycle"] {
+            let program = object(a, &b.replace("GIVE", give), before);
+            let client = Some("c".to_owned());
+            for memory in [MemoryModel::Sc, MemoryModel::Tso, MemoryModel::Rc20] {
+                if give == "recycle" && memory != MemoryModel::Sc {
+                    continue;
+                }
+                for reductions in [Reductions::ALL, Reductions::NONE] {
+                    let options = Options {
+                        client: client.clone(),
+                        memory: Some(memory),
+                        operations: (memory != MemoryModel::Sc).then_some(2),
+                        reductions,
+                        ..Options::default()
+                    };
+                    let verdict = run(&program, &options).expect("it runs").verdict;
+                    let Verdict::Violation(found) = verdict else {
+                        panic!("{give} on {memory:?}, {b}: {verdict:?}")
+                    };
+                    assert_eq!(found.kind, ViolationKind::Fault(Fault::Assertion), "{b}");
+                }
+            }
+        }
+    }
 }

@@ -6,6 +6,7 @@ mod chosen;
 mod common;
 mod fairness;
 mod faults;
+mod hunting;
 mod library;
 mod memory;
 mod mutants;

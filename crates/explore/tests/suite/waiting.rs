@@ -1,8 +1,10 @@
 //! A thread that waits for a condition over its own registers has taken the steps before it, and
 //! others see them.
 
-use crate::common::program;
-use seriatim_explore::{Guarantee, Options, Reductions, Verdict, ViolationKind, run, run_progress};
+use crate::common::{algorithm, program};
+use seriatim_explore::{
+    Guarantee, Options, Reductions, Verdict, ViolationKind, can_wait, run, run_progress,
+};
 use seriatim_lang::machine::Fault;
 
 /// How the exploration of a register with this write and this read ends, under all reductions and
@@ -166,5 +168,33 @@ fn a_thread_that_waits_behind_accesses_that_ride_along_is_not_lock_free() {
         let verdict = verdict.expect("it can be explored").verdict;
         let waits = matches!(&verdict, Verdict::Violation(found) if found.kind == ViolationKind::Waits(Guarantee::LockFree));
         assert!(waits, "{verdict:?}: {source}");
+    }
+}
+
+/// Nobody says that no thread ever stands still where a step need not end, whether inside of
+/// `atomic` or over registers; a loop with a step in it goes on.
+#[test]
+fn a_step_that_need_not_end_counts_as_waiting() {
+    let register = |body: &str| {
+        program(&format!(
+            "object o : register\nvar x: value? = null\n\
+             method write(v: value) {{ x = v }}\nmethod read() -> value? {{ {body} }}"
+        ))
+    };
+    for (stands, body) in [
+        (false, "return x"),
+        (false, "loop { let a = x\n let b = x\n if a == b { return a } }"),
+        (false, "loop { atomic { let a = x\n if a == x { return a } } }"),
+        (true, "atomic { loop { if x != null { return x } } }"),
+        (true, "atomic { let a = x\n while a != null { a = x } }\n return null"),
+        (true, "let a = x\n while a != null { a = a }\n return a"),
+        (true, "loop { atomic { assume x != null\n return x } }"),
+    ] {
+        assert_eq!(can_wait(&register(body)), stands, "{body}");
+    }
+    let free =
+        ["treiber", "michael_scott", "harris_michael", "hsy_stack", "rdcss", "snapshot_afek"];
+    for name in free {
+        assert!(!can_wait(&program(&algorithm(name))), "{name}");
     }
 }

@@ -25,10 +25,7 @@ impl Run<'_> {
                     self.set_register(dst.0 + i, word);
                 }
             }
-            Op::Store { place, value } => {
-                let values = self.evaluate_all(value, pc)?;
-                self.write(place, &values, pc)?;
-            }
+            Op::Store { place, value } => self.write_all(place, value, pc)?,
             Op::Cas { place, old, new, fail } => {
                 let spot = self.resolve(place, pc)?;
                 for (i, old) in old.iter().enumerate() {
@@ -36,8 +33,7 @@ impl Run<'_> {
                         return Ok(*fail);
                     }
                 }
-                let values = self.evaluate_all(new, pc)?;
-                self.write(place, &values, pc)?;
+                self.write_all(place, new, pc)?;
             }
             Op::Swap { dst, place, value } => {
                 let spot = self.resolve(place, pc)?;
@@ -58,8 +54,7 @@ impl Run<'_> {
                 if self.register(link.0) == 0 {
                     return Ok(*fail);
                 }
-                let values = self.evaluate_all(value, pc)?;
-                self.write(place, &values, pc)?;
+                self.write_all(place, value, pc)?;
             }
             Op::Lock(place) => {
                 let spot = self.resolve(place, pc)?;
@@ -160,6 +155,20 @@ impl Run<'_> {
         match spot {
             Spot::Shared(at) => self.state.words[at + i as usize],
             Spot::Heap(at) => self.state.heap[at + i as usize],
+        }
+    }
+
+    /// Writes the values of expressions; most places have one.
+    fn write_all(&mut self, place: &Place, values: &[Ex], pc: Pc) -> Ran<()> {
+        match values {
+            [one] => {
+                let value = self.evaluate(one, pc)?;
+                self.write(place, &[value], pc)
+            }
+            several => {
+                let values = self.evaluate_all(several, pc)?;
+                self.write(place, &values, pc)
+            }
         }
     }
 

@@ -134,6 +134,11 @@ pub struct Arguments {
     #[arg(long, value_enum, value_name = "REDUCTION")]
     without: Vec<Reduction>,
 
+    /// Hunt for a wrong run with 8 bytes of memory per state (hash compaction): what is found is
+    /// real, but a state may be missed, so the answer is never that all runs are right
+    #[arg(long, conflicts_with_all = ["points", "progress", "compat", "budget", "weaken"])]
+    hash_compaction: bool,
+
     /// Raise the bounds step by step until this time is up, and report what was covered
     #[arg(long, value_name = "TIME", value_parser = duration)]
     budget: Option<Duration>,
@@ -280,7 +285,7 @@ impl Arguments {
         let bounded = bounds.iter().any(Option::is_some) || self.client.is_some() || weak;
         let manner =
             self.points || self.progress.is_some() || self.compat || !self.without.is_empty();
-        let explores = bounded || manner || self.budget.is_some();
+        let explores = bounded || manner || self.budget.is_some() || self.hash_compaction;
         Ok(match (self.engine, explores, self.lists.is_asked()) {
             (Some(EngineName::Explore), ..) | (None, true, _) => {
                 Engine::Explore { budget: self.budget }
@@ -316,6 +321,7 @@ impl Arguments {
             lag: self.lag.or(start.lag),
             mode,
             reductions,
+            hash_compaction: self.hash_compaction,
             limits: Limits { time: limits::time_left(), memory: limits::memory(), states: None },
             jobs: self.jobs.unwrap_or_else(cores),
             second_opinion: SecondOpinion::FULL,
