@@ -28,6 +28,7 @@ use crate::fast::containers::query_search::Head;
 use crate::fast::containers::repeated_values;
 use crate::fast::structures::bit_tree::BitTree;
 use crate::fast::structures::buckets::Buckets;
+use crate::fast::structures::radix;
 use crate::fast::structures::range_min::RangeMin;
 use crate::fast::{Declined, Part};
 use seriatim_history::{History, OpId, Stretch, Value, ValueId};
@@ -228,31 +229,12 @@ struct Sorted {
     differ: bool,
 }
 
-/// Sorts values that are small integers: a bucket sort by 11 bits at a time.
+/// Sorts values that are small integers.
 fn sort_by_number(ids: &[ValueId]) -> Sorted {
     let numbers = || ids.iter().map(|id| id.as_inline_int().unwrap_or(0));
-    let (least, most) = (numbers().min().unwrap_or(0), numbers().max().unwrap_or(0));
-    let mut keyed: Vec<(u32, u32)> =
-        numbers().zip(0..).map(|(number, item)| ((number - least) as u32, item)).collect();
-    let mut other = vec![(0, 0); keyed.len()];
-    let mut shift = 0;
-    while (most - least) >> shift > 0 {
-        let digit = |key: u32| (key >> shift) as usize & 2047;
-        let mut next = [0u32; 2049];
-        for &(key, _) in &keyed {
-            next[digit(key) + 1] += 1;
-        }
-        for index in 1..next.len() {
-            next[index] += next[index - 1];
-        }
-        for &entry in &keyed {
-            let place = &mut next[digit(entry.0)];
-            other[*place as usize] = entry;
-            *place += 1;
-        }
-        std::mem::swap(&mut keyed, &mut other);
-        shift += 11;
-    }
+    let least = numbers().min().unwrap_or(0);
+    let keyed = numbers().zip(0..).map(|(number, item)| ((number - least) as u32, item));
+    let keyed = radix::sort_by_number(keyed.collect());
     let differ = keyed.windows(2).all(|two| two[0].0 != two[1].0);
     Sorted { items: keyed.into_iter().map(|(_, item)| Item(item)).collect(), differ }
 }
@@ -338,8 +320,10 @@ impl<'c> Sweep<'c> {
     fn run(mut self, empty_cells: Vec<u32>) -> Result<Plan, Core> {
         let container = self.container;
         let has_peeks = !container.peeks.is_empty();
-        let (begins, ends) = self.peek_events();
+        let [begins, ends] = self.peek_events();
+        let (mut begins, mut ends) = (begins.iter().peekable(), ends.iter().peekable());
         if has_peeks {
+            self.most.reserve_exact(container.end as usize + 1);
             self.most.push(0);
         }
         let mut ahead = [Life::NONE; AHEAD];
@@ -348,19 +332,15 @@ impl<'c> Sweep<'c> {
             if turn == 0 {
                 self.look_ahead(event as usize, &mut ahead);
             }
-            if has_peeks {
-                for &peek in ends.of(event as usize) {
-                    self.ends(self.peeked[peek as usize], self.peek_span(peek), peek)?;
-                }
+            while let Some(&(_, peek)) = ends.next_if(|peek| peek.0 == event) {
+                self.ends(self.peeked[peek as usize], self.peek_span(peek), peek)?;
             }
             let who = self.who[event as usize];
             if who != NONE {
                 self.value_event(Item(who), ahead[turn], event)?;
             }
-            if has_peeks {
-                for &peek in begins.of(event as usize) {
-                    self.wait(peek);
-                }
+            while let Some(&(_, peek)) = begins.next_if(|peek| peek.0 == event) {
+                self.wait(peek);
             }
             self.serve(event + 1);
             if has_peeks {
@@ -403,16 +383,13 @@ impl<'c> Sweep<'c> {
         }
     }
 
-    /// The peeks by the events at which they begin and end.
-    fn peek_events(&self) -> (Buckets, Buckets) {
-        let peeks = 0..self.container.peeks.len() as u32;
-        let keys = match peeks.is_empty() {
-            true => 0,
-            false => self.container.end as usize + 1,
+    /// The peeks with the events at which they begin and end, by event.
+    fn peek_events(&self) -> [Vec<(Rank, u32)>; 2] {
+        let by = |event: fn(Span) -> Rank| {
+            let peeks = 0..self.container.peeks.len() as u32;
+            radix::sort_by_number(peeks.map(|p| (event(self.peek_span(p)), p)).collect())
         };
-        let begins = Buckets::new(keys, peeks.clone().map(|p| (self.peek_span(p).call, p)));
-        let ends = Buckets::new(keys, peeks.map(|p| (self.peek_span(p).ret, p)));
-        (begins, ends)
+        [by(|span| span.call), by(|span| span.ret)]
     }
 
     fn ends(&self, cell: Rank, span: Span, peek: u32) -> Result<(), Core> {
@@ -498,7 +475,8 @@ impl<'c> Sweep<'c> {
     /// Moves every peek to the good cell nearest to its value's coverage, and the operations of a
     /// value without coverage to one common cell, where there is a good one.
     fn nearest(&mut self) {
-        let cells = RangeMin::new(&self.most);
+        let most = std::mem::take(&mut self.most);
+        let cells = RangeMin::new(&most);
         let mut behind_last = 0;
         for item in self.container.items() {
             let limit = self.equal_places(self.lives[item.index()].place).1 + 1;

@@ -25,8 +25,8 @@
 //!
 //! **Precondition.** No operation looks at the whole map; at most 64 operations of a key are open at
 //! a time; the ways stay few ([`MOST`]). Else declined. A pending operation that changes nothing
-//! says nothing. Where texts are appended, nothing is compared and set, and an order is found or
-//! the history is declined (`appends`).
+//! says nothing. Where texts are appended, the history is whole, nothing is compared and set, there
+//! are few processes for each key, and an order is found; else declined (`appends`).
 
 use super::appends::{Ahead, Expected};
 use super::deeds::{Deed, Judge, Recorded};
@@ -34,6 +34,7 @@ use super::texts::Texts;
 use crate::fast::containers::container::Reach;
 use crate::fast::violation::counterexample_until;
 use crate::fast::{Allowance, Declined, Part, part_allowance};
+use hashbrown::HashSet;
 use seriatim_history::{Event, History, OpId, Time, ValueId};
 use seriatim_limits::{both, checkpoint};
 use seriatim_spec::{Claim, Witness};
@@ -129,12 +130,26 @@ const LONG: usize = 50_000;
 pub(super) fn check(part: Part<'_>, default: ValueId) -> Result<Claim, Declined> {
     let recorded = Recorded::new(part.history);
     let Some(declined) = recorded.declined_texts() else { return decide(part, default, &recorded) };
+    if part.chosen().is_some() || recorded.compares() || is_crowded(part, &recorded)? {
+        return Err(declined);
+    }
     match decide(part, default, &recorded) {
-        Ok(Claim::Linearizable(witness)) if !recorded.compares() => {
-            Ok(Claim::Linearizable(witness))
-        }
+        Ok(Claim::Linearizable(witness)) => Ok(Claim::Linearizable(witness)),
         _ => Err(declined),
     }
+}
+
+/// With so many processes for each key, appends leave more ways than are worth following.
+const CROWD: usize = 3;
+
+/// Whether too many processes append to too few keys.
+fn is_crowded(part: Part<'_>, recorded: &Recorded<'_>) -> Result<bool, Declined> {
+    let mut keys = HashSet::new();
+    for op in part.operations() {
+        keys.insert(recorded.read(op)?.0);
+    }
+    let history = part.history;
+    Ok(history.names_processes() && history.process_count() >= CROWD * keys.len())
 }
 
 fn decide(part: Part<'_>, default: ValueId, recorded: &Recorded<'_>) -> Result<Claim, Declined> {
