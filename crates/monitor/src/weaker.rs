@@ -44,9 +44,9 @@ use hashbrown::{HashMap, HashSet};
 use seriatim_history::{History, Horizon, InputError, OpId, Outcome, Time};
 use seriatim_limits::Instant;
 use seriatim_spec::{
-    Attempt, Automaton, Cancel, Checked, ClassId, Confirmation, Counterexample, Explanation,
-    Interpretation, Limit, Order, Reader, Refutation, StateId, Unknown, Verdict, Witness,
-    refute_under, replay_under,
+    Attempt, Automaton, Cancel, Checked, ClassId, Confirmation, Counterexample, DecidedBy,
+    Explanation, Interpretation, Limit, Order, PartStanding, PartVerdict, Reader, Refutation,
+    StateId, Strategy, Unknown, Verdict, Witness, refute_under, replay_under,
 };
 use std::time::Duration;
 
@@ -164,7 +164,20 @@ pub fn keep_turns(
         Answer::None(operations) => conclude(&search, reader, operations, options)?,
     };
     let configurations = checked.configurations + configurations;
-    Ok((Checked { verdict, confirmation, configurations, ..checked }, Turns::Kept))
+    let parts = vec![the_whole(history, &verdict)];
+    Ok((Checked { verdict, confirmation, configurations, parts, ..checked }, Turns::Kept))
+}
+
+/// A verdict on a history that was not split.
+fn the_whole(history: &History, verdict: &Verdict) -> PartVerdict {
+    let by_search = DecidedBy::Search(Strategy::DepthFirst);
+    let (standing, decided_by) = match verdict {
+        Verdict::Linearizable(_) => (PartStanding::Linearizable, by_search),
+        Verdict::Violation(_) => (PartStanding::Violation, by_search),
+        Verdict::Unknown(_) => (PartStanding::Open, DecidedBy::Nobody),
+    };
+    let (label, operations, fell_back) = (String::new(), history.len(), None);
+    PartVerdict { label, operations, standing, decided_by, fell_back }
 }
 
 /// The answer, if there is even an order that respects real time.

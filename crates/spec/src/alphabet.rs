@@ -8,7 +8,7 @@
 
 use crate::states::States;
 use crate::version::Rebased;
-use crate::{Cancel, Next, Spec, Versioned};
+use crate::{Cancel, Next, Rise, Spec, Version, Versioned};
 use hashbrown::HashMap;
 use std::sync::Arc;
 
@@ -62,6 +62,11 @@ pub trait Alphabet: Send + Sync {
 
     /// A walk from the initial state, which asks the specification anew at each step.
     fn walk(&self) -> Box<dyn Walk + '_>;
+
+    /// The version that a class tells, of an object whose version also rises by itself.
+    fn sparse_version(&self, _class: ClassId) -> Option<u64> {
+        None
+    }
 }
 
 /// One sequence of operations under a specification, without any memory but the states in which the
@@ -69,6 +74,10 @@ pub trait Alphabet: Send + Sync {
 pub trait Walk {
     /// Does an operation; the reason if it is impossible.
     fn step(&mut self, class: ClassId) -> Result<(), String>;
+
+    /// Forgets the states whose version, which may have risen by itself, is past one that is still
+    /// to be told.
+    fn stay_beneath(&mut self, _version: u64) {}
 }
 
 /// The state machine of a specification over an [`Alphabet`], explored lazily.
@@ -205,6 +214,12 @@ impl<S: Spec> Alphabet for Bound<S> {
     fn walk(&self) -> Box<dyn Walk + '_> {
         Box::new(Walking { bound: self, states: vec![self.spec.initial()] })
     }
+
+    fn sparse_version(&self, class: ClassId) -> Option<u64> {
+        let versions = self.spec.versions().filter(|versions| versions.rise() == Rise::Sparse)?;
+        let (op, ret) = self.members(class);
+        versions.version(op, ret?).map(Version::number)
+    }
 }
 
 /// The states in which the object of a typed specification may be.
@@ -230,6 +245,15 @@ impl<S: Spec> Walk for Walking<'_, S> {
         }
         self.states = next;
         Ok(())
+    }
+
+    fn stay_beneath(&mut self, version: u64) {
+        let Some(versions) = self.bound.spec.versions() else { return };
+        let is_beneath = |state: &S::State| versions.version_of(state) <= version;
+        // One is kept to say what is wrong.
+        if self.states.iter().any(is_beneath) {
+            self.states.retain(is_beneath);
+        }
     }
 }
 

@@ -11,12 +11,15 @@
 //! without its version, those up to the highest one that it might see ([`Versions::beyond`]).
 
 use crate::{Next, Rise, Spec, Version, Versions, VersionsOf};
+use hashbrown::HashSet;
 
 /// An object whose version also rises by itself.
 pub struct Sparse<S> {
     spec: S,
-    /// The versions up to the highest one told that no told update made, ascending.
-    unmade: Vec<u64>,
+    /// The versions up to the highest one told that no told update made, ascending: the first and the
+    /// last of each row. Those of a row can be exchanged for one another, since nobody names them
+    /// and only their order matters; so what makes one makes the first that is left.
+    unmade: Vec<(u64, u64)>,
 }
 
 /// The versions of a sparse object at which something may happen, ascending: from the first one to
@@ -49,8 +52,9 @@ pub fn in_between(
     Some(all)
 }
 
-/// The most versions in between that are looked at one by one.
+/// The most versions in between that are looked at one by one; and the most in rows.
 const MOST: usize = 1 << 14;
+const MOST_IN_ROWS: usize = 1 << 20;
 
 impl<S: Spec> Sparse<S> {
     /// The object with a sparse version, for a history of these operations, each with its result if
@@ -117,9 +121,24 @@ impl<S: Spec> Sparse<S> {
         made.dedup();
         let beyond = beyond.filter(|&beyond| beyond > first);
         let named = made.iter().chain(&seen).copied().chain(beyond);
-        let all = in_between(first, named, versions.mentions(), |_| untold, made.len() + MOST)?;
+        let mentions = versions.mentions();
+        let most = made.len() + if mentions.is_some() { MOST_IN_ROWS } else { MOST };
+        let all = in_between(first, named.clone(), mentions, |_| untold, most)?;
         let is_open = |version: &u64| *version > first && made.binary_search(version).is_err();
-        let unmade = all.into_iter().filter(is_open).collect();
+        let named: HashSet<u64> =
+            named.chain(mentions.unwrap_or_default().iter().copied()).collect();
+        let is_named = |version: u64| mentions.is_none() || named.contains(&version);
+        let mut unmade: Vec<(u64, u64)> = Vec::new();
+        for version in all.into_iter().filter(is_open) {
+            match unmade.last_mut() {
+                Some((_, last))
+                    if *last + 1 == version && !is_named(*last) && !is_named(version) =>
+                {
+                    *last = version;
+                }
+                _ => unmade.push((version, version)),
+            }
+        }
         Some(Sparse { spec, unmade })
     }
 
@@ -138,8 +157,10 @@ impl<S: Spec> Sparse<S> {
             }
             None => {
                 // It makes one of the versions that are left, or sees one of them.
-                let later = self.unmade.partition_point(|&version| version <= now);
-                let later = self.unmade[later..].iter().flat_map(|&version| [version - 1, version]);
+                let later = self.unmade.partition_point(|&(_, last)| last <= now);
+                let next = |&(first, _): &(u64, u64)| first.max(now + 1);
+                let later = self.unmade[later..].iter().map(next);
+                let later = later.flat_map(|version| [version - 1, version]);
                 let mut all: Vec<u64> = [now].into_iter().chain(later).collect();
                 all.dedup();
                 all

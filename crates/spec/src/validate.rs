@@ -7,9 +7,10 @@
 
 use crate::alphabet::Walk;
 use crate::replay::{Order, Sequencer};
-use crate::{Interpretation, Invalid, Replayed, Witness};
+use crate::{ClassId, Interpretation, Invalid, Replayed, Witness};
 use hashbrown::HashMap;
 use seriatim_history::{History, OpId};
+use std::hash::Hash;
 
 /// Replays a witness by the specification's steps; see the module's header.
 pub fn replay_by_steps(
@@ -67,10 +68,36 @@ fn is_legal(
     let classes = || witness.order.iter().filter_map(|&op| interpretation.class(op));
     let split = classes().all(|class| alphabet.key(class).is_some());
     let mut walks: HashMap<_, Box<dyn Walk + '_>> = HashMap::new();
+    let part = |op: OpId, class| (history.object(op), alphabet.key(class).filter(|_| split));
+    let ahead = versions_ahead(interpretation, witness, part);
     for (position, (&op, class)) in witness.order.iter().zip(classes()).enumerate() {
-        let part = (history.object(op), alphabet.key(class).filter(|_| split));
-        let walk = walks.entry(part).or_insert_with(|| alphabet.walk());
+        let walk = walks.entry(part(op, class)).or_insert_with(|| alphabet.walk());
         walk.step(class).map_err(|reason| Invalid::Illegal { position, op, reason })?;
+        if let Some(version) = ahead[position] {
+            walk.stay_beneath(version);
+        }
     }
     Ok(())
+}
+
+/// For each place of an order the version that its part tells next, if the version is one that also
+/// rises by itself: it never falls, so a state past that one leads nowhere.
+fn versions_ahead<P: Eq + Hash>(
+    interpretation: &Interpretation,
+    witness: &Witness,
+    part: impl Fn(OpId, ClassId) -> P,
+) -> Vec<Option<u64>> {
+    let mut next: HashMap<P, u64> = HashMap::new();
+    let mut ahead = vec![None; witness.order.len()];
+    for (position, &op) in witness.order.iter().enumerate().rev() {
+        let Some(class) = interpretation.class(op) else { continue };
+        let told = interpretation.alphabet.sparse_version(class);
+        if told.is_none() && next.is_empty() {
+            continue;
+        }
+        let part = part(op, class);
+        ahead[position] = next.get(&part).copied();
+        next.extend(told.map(|version| (part, version)));
+    }
+    ahead
 }

@@ -195,12 +195,14 @@ pub struct Size {
     pub values: Option<u64>,
     /// The share of puts and gets that tell no revision.
     pub silent: f64,
+    /// The share of operations before which the revision rises by itself.
+    pub rises: f64,
 }
 
 impl Size {
     /// A size without repeated values.
     pub fn new(clients: usize, operations: usize, keys: u64, unknown: f64) -> Self {
-        Size { clients, operations, keys, unknown, values: None, silent: 0.0 }
+        Size { clients, operations, keys, unknown, values: None, silent: 0.0, rises: 0.0 }
     }
 }
 
@@ -266,6 +268,9 @@ impl Drawing {
             Some(values) => (number * 7919 % values) as i64 + 1,
             None => number as i64 + 1,
         };
+        if size.rises > 0.0 && self.random.part() < size.rises {
+            self.revision += 1 + self.random.below(8);
+        }
         let mut key = self.random.below(size.keys) as u32;
         let kind = self.random.part();
         match self.lost {

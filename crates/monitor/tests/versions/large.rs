@@ -2,7 +2,7 @@
 //! refutes.
 
 use crate::draw::{Fault, Size, large};
-use crate::store::{Store, check};
+use crate::store::{Store, check, check_opaque};
 use seriatim_monitor::{Confirmation, DecidedBy, Options};
 use seriatim_spec::Verdict;
 use std::time::Duration;
@@ -71,5 +71,19 @@ fn updates_and_reads_without_a_revision_are_decided() {
             assert!(core.operations.len() <= 20, "{told}: {}", core.operations.len());
             assert!(checked.confirmation != Some(Confirmation::None), "{told}");
         }
+    }
+}
+
+/// A version that also rises by itself, and three quarters of the operations tell none.
+#[test]
+fn sparse_versions_that_few_tell_are_decided() {
+    for (seed, fault) in [(0, Fault::Nothing), (2, Fault::Nothing), (0, Fault::Wrong)] {
+        let size = Size { silent: 0.75, rises: 0.3, ..Size::new(12, 120, 5, 0.0) };
+        let events = large(seed, size, fault);
+        let checked = check_opaque(Store::default(), &events, &Options::default());
+        let part = &checked.parts[0];
+        let told = format!("{fault:?} {seed}: {} {:?}", checked.verdict.word(), part.fell_back);
+        assert_eq!(part.decided_by, DecidedBy::Monitor("versions"), "{told}");
+        assert_eq!(checked.verdict.word() == "violation", fault == Fault::Wrong, "{told}");
     }
 }

@@ -257,3 +257,21 @@ fn a_violation_that_may_be_a_mistake_of_the_recorder_is_told_as_one() {
     let ran = seriatim(&["check", &started]).exits(1);
     assert!(!ran.out.contains("the log says"), "{ran:?}");
 }
+
+/// A read that misses the write just before it: clocks that differ may be to blame if two clocks
+/// timed them.
+#[test]
+fn a_process_keeps_its_order_however_far_its_clock_is_off() {
+    let folder = folder("skew");
+    let log = |reader: u32| {
+        format!(
+            "{{\"seriatim\":1,\"spec\":\"register\",\"unit\":\"ms\"}}\n\
+             {{\"process\":0,\"op\":\"write\",\"arg\":1,\"call\":10,\"return\":11}}\n\
+             {{\"process\":{reader},\"op\":\"read\",\"result\":null,\"call\":12,\"return\":13}}\n"
+        )
+    };
+    let (one, two) = (file(&folder, "one.jsonl", &log(0)), file(&folder, "two.jsonl", &log(1)));
+    seriatim(&["check", "--skew", "5ms", &one]).exits(1).says("keeps the order of each process");
+    seriatim(&["check", "--skew", "5ms", &two]).exits(0).says("keep their order");
+    seriatim(&["check", &two]).exits(1);
+}
