@@ -36,6 +36,14 @@ fn compiled(name: &str) -> Option<PathBuf> {
     Some(program)
 }
 
+/// Runs a program with the library that it was linked with. Where cargo says that libraries are, an
+/// older one may lie from a build that was no test.
+fn running(program: PathBuf) -> Command {
+    let mut command = Command::new(program);
+    command.env_remove("LD_LIBRARY_PATH");
+    command
+}
+
 /// The histories of the repository, each with its specification.
 fn histories() -> Vec<(Option<String>, PathBuf)> {
     let manifest = std::fs::read_to_string(root().join("testdata/manifest.tsv")).unwrap();
@@ -69,7 +77,7 @@ fn timeless(json: &str) -> String {
 fn every_history_has_the_same_report_in_c_and_in_rust() {
     let Some(program) = compiled("histories") else { return };
     let histories = histories();
-    let mut command = Command::new(program);
+    let mut command = running(program);
     for (spec, path) in &histories {
         command.arg(spec.as_deref().unwrap_or("-")).arg(path);
     }
@@ -95,7 +103,7 @@ fn every_history_has_the_same_report_in_c_and_in_rust() {
 #[test]
 fn models_and_calls_that_make_no_sense_never_yield_a_verdict() {
     let Some(program) = compiled("models") else { return };
-    let ran = Command::new(program).output().unwrap();
+    let ran = running(program).output().unwrap();
     let out = String::from_utf8_lossy(&ran.stdout);
     assert!(
         ran.status.success() && out.ends_with("all is well\n"),

@@ -22,7 +22,8 @@
 use crate::question::{Answered, Question, Refused};
 use rustc_hash::FxHashMap;
 use seriatim_history::{
-    Builder, Call, History, InputError, Interval, Outcome, Return, Time, Value, ValueId, json_value,
+    Builder, Call, History, InputError, Interval, Outcome, Outside, Return, Time, Value, ValueId,
+    json_value,
 };
 use seriatim_monitor::Options;
 use seriatim_spec::{Bound, Cancel, Interpretation, Next, Reader, Spec};
@@ -31,8 +32,10 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// How many steps are remembered, to see whether a model is a function.
+/// How many steps are remembered, to see whether a model is a function; and how many states they may
+/// lead to in all, so that a model with very many does not fill the memory.
 pub const REMEMBERED: usize = 1 << 16;
+const REMEMBERED_STATES: usize = 1 << 20;
 
 /// How many of them are asked again at the end.
 pub const ASKED_AGAIN: usize = 1 << 10;
@@ -144,7 +147,7 @@ pub fn check_model(
     operations: &[Operation],
     question: &Question<'_>,
 ) -> Result<Answered, Refused> {
-    let name = model.name();
+    let name = Outside(&model.name()).to_string();
     let mark = 0_u8;
     let _waiting = Waiting::at(&raw const mark as usize, &name)?;
     let watched = Arc::new(Watched::new(model));
@@ -236,6 +239,8 @@ struct Watched<M> {
 struct Seen {
     failure: Option<String>,
     steps: FxHashMap<(u32, u32), Remembered>,
+    /// The states in `steps`.
+    states: usize,
 }
 
 struct Remembered {
@@ -283,7 +288,14 @@ impl<M: Model> Watched<M> {
                     return next;
                 }
                 None => {
-                    if seen.steps.len() < REMEMBERED {
+                    let states = match &next {
+                        Next::Many(states) => states.len(),
+                        Next::None | Next::One(_) => 1,
+                    };
+                    let has_room =
+                        seen.steps.len() < REMEMBERED && seen.states + states <= REMEMBERED_STATES;
+                    if has_room {
+                        seen.states += states;
                         let known = Remembered { next: next.clone(), is_confirmed: false };
                         seen.steps.insert((state, operation), known);
                     }

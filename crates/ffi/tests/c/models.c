@@ -95,6 +95,11 @@ int main(void) {
   nameless.step = take, nameless.operations = 2;
   assert(ask(&nameless, reversed, "operation 1 is impossible in state 0", SERIATIM_FORM_TEXT) == SERIATIM_VERDICT_VIOLATION);
 
+  /* A name does not write lines of the report. */
+  struct SeriatimModel two_lines = good;
+  two_lines.name = "tick\nets";
+  assert(ask(&two_lines, reversed, "as a tick\\nets\n", SERIATIM_FORM_TEXT) == SERIATIM_VERDICT_VIOLATION);
+
   /* Without processes, and one that never returned. */
   struct SeriatimOperation pending[] = {{SERIATIM_NO_PROCESS, 0, SERIATIM_PENDING, 0}, {SERIATIM_NO_PROCESS, 2, 3, 1}};
   assert(ask(&good, pending, "\"pending\":1", SERIATIM_FORM_JSON) == SERIATIM_VERDICT_LINEARIZABLE);
