@@ -137,9 +137,7 @@ impl Reason {
                 "the second opinion contradicts the search: {why}; this is a defect of Seriatim, \
                  please report it with the file and the bounds"
             ),
-            Reason::HashCompaction => {
-                "hash compaction never says that all runs are right".to_owned()
-            }
+            Reason::HashCompaction => "some states may have been missed".to_owned(),
             Reason::Internal => {
                 "a worker failed, which is a defect of Seriatim: please report it".to_owned()
             }

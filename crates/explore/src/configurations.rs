@@ -48,12 +48,21 @@ const REMEMBERED: usize = 1 << 18;
 pub const EMPTY: SetId = SetId(0);
 
 /// A permutation of threads and of data values, both as maps from old to new.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Renaming {
     /// Where each thread goes.
     pub threads: [u8; MAX_THREADS],
     /// What each value becomes.
     pub values: [u8; 8],
+}
+
+impl Hash for Renaming {
+    /// As two words: renamings are looked up for every state that is found.
+    fn hash<H: Hasher>(&self, hasher: &mut H) {
+        let threads = self.threads.iter().fold(0, |all, thread| all << 8 | u64::from(*thread));
+        hasher.write_u64(threads);
+        hasher.write_u64(u64::from_le_bytes(self.values));
+    }
 }
 
 impl Renaming {

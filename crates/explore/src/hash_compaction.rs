@@ -365,7 +365,7 @@ mod tests {
     fn each_hash_is_new_once() {
         // Sets and words that differ in few bits, as those of neighbouring states do.
         let mut prints = Prints::default();
-        let print = |i: u32| print(&[3 | i / 100 << 23, i % 10], SetId(i / 10 % 10));
+        let print = |i: u32| print(&[3 | ((i / 100) << 23), i % 10], SetId(i / 10 % 10));
         assert!((0..10_000).all(|i| prints.insert(print(i))));
         assert!(!(0..10_000).any(|i| prints.insert(print(i))));
         assert_eq!(prints.count, 10_000);
