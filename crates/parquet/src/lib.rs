@@ -8,10 +8,11 @@
 
 #![forbid(unsafe_code)]
 
+mod footer;
 mod read;
 mod write;
 
-pub use read::Lines;
+pub use read::{Lines, hush};
 pub use write::write;
 
 use std::fs::File;
@@ -22,7 +23,8 @@ use std::sync::Once;
 /// Lets everything that opens histories read Parquet files. Calling it twice does no harm.
 ///
 /// The Parquet library may panic on damaged files. Here that is an error as any other; so that it
-/// is not reported as a panic as well, this adds to the panic hook of the program.
+/// is not reported as a panic as well, this adds to the panic hook of the program; whoever sets
+/// another hook afterwards calls [`hush`].
 pub fn install() {
     static HUSHED: Once = Once::new();
     HUSHED.call_once(read::hush);

@@ -4,7 +4,7 @@
 //! anyway and names the row by its line (the header and annotations stand before the first row).
 //! Memory: one page of each column and one line.
 
-use crate::{COLUMNS, HEAD};
+use crate::{COLUMNS, HEAD, footer};
 use parquet::basic::ConvertedType;
 use parquet::errors::ParquetError;
 use parquet::file::reader::{ChunkReader, FileReader, SerializedFileReader};
@@ -56,8 +56,9 @@ thread_local! {
     static ASKING: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Panics of the Parquet library, which become errors, are not reported as panics from now on.
-pub(crate) fn hush() {
+/// Panics of the Parquet library, which become errors, are not reported to the present panic hook
+/// from now on.
+pub fn hush() {
     let report = take_hook();
     set_hook(Box::new(move |panic| {
         if !ASKING.get() {
@@ -78,6 +79,7 @@ fn asked<T>(ask: impl FnOnce() -> Result<T, ParquetError>) -> Result<T, ParquetE
 impl Lines {
     /// The lines of a file.
     pub fn of(file: impl ChunkReader + 'static) -> io::Result<Self> {
+        footer::look_at(&file).map_err(wrong)?;
         let reader = asked(|| SerializedFileReader::new(file)).map_err(failed)?;
         let metadata = reader.metadata().file_metadata();
         let entries = metadata.key_value_metadata().map(Vec::as_slice).unwrap_or_default();

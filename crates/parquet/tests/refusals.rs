@@ -112,3 +112,18 @@ fn a_damaged_file_is_an_error_or_another_history_but_never_a_panic() {
         }
     }
 }
+
+/// A file of a megabyte whose only column is in a group in a group, a hundred thousand times: the
+/// library calls itself for each.
+#[test]
+fn groups_within_groups_do_not_overflow_the_stack() {
+    let (root, group, column) =
+        (b"\x48\x01s\x15\x02\0", b"\x35\0\x18\x01g\x15\x02\0", b"\x15\x0c\x25\0\x18\x02op\0");
+    // A version; 100,002 elements, the length in three bytes; no rows; no groups of them.
+    let elements = [&root[..], &group.repeat(100_000), column].concat();
+    let footer = [b"\x15\x02\x19\xfc\xa2\x8d\x06", &elements[..], b"\x16\0\x19\x0c\0"].concat();
+    let length = u32::try_from(footer.len()).unwrap().to_le_bytes();
+    let file = [b"PAR1", &footer[..], &length, b"PAR1"].concat();
+    let refused = read(&file, "deep.parquet").unwrap_err().to_string();
+    assert!(refused.contains("100002 columns and groups; expected at most 256"), "{refused}");
+}

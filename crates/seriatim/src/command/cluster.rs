@@ -223,6 +223,8 @@ fn end_when_lost(file: &Path) {
         remark(&format!("error: {}", to_go_on(&what, &file)));
         std::process::exit(Exit::Unknown as i32);
     }));
+    #[cfg(feature = "parquet")]
+    seriatim::parquet::hush();
 }
 
 /// What happened to a cluster, and what to do.

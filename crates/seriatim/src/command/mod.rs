@@ -137,10 +137,11 @@ impl<E: std::error::Error> From<E> for Failure {
 /// Carries out a command line, whose first word is the name of the program, and gives the exit
 /// code. Time is counted from `start`.
 pub fn run(words: impl IntoIterator<Item = OsString>, start: Instant) -> u8 {
-    #[cfg(feature = "parquet")]
-    seriatim::parquet::install();
     let Arguments { command, limits } = asked::parse(words);
     let exit = internal::guarded(|| {
+        // Within: it adds to the hook that tells of defects.
+        #[cfg(feature = "parquet")]
+        seriatim::parquet::install();
         let outcome = limits
             .install(start, command.form())
             .and_then(|()| limits::within(|| carry_out(&command)).unwrap_or_else(limits::tell));
