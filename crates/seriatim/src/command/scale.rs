@@ -10,7 +10,7 @@ use seriatim::history::{
     Builder, Horizon, ReadOptions, harmless_json, is_stdin_kept, keep_stdin, open,
 };
 use seriatim::question::{Answered, ChosenBy};
-use seriatim::report::doubt;
+use seriatim::report::{SCREEN, doubt, middle};
 use seriatim::scale::judge::Evidence;
 use seriatim::scale::record::Rank;
 use seriatim::scale::run::{Defects, Limits, Log, Plan, Shard};
@@ -364,6 +364,7 @@ impl Spilled {
         }
         for (label, reason) in open.iter().take(MOST_OPEN) {
             let label = if label.is_empty() { "all of it" } else { label };
+            let label = middle(label, SCREEN);
             text.push_str(&format!("  open: {label}: {reason}\n"));
         }
         if open.len() > MOST_OPEN {

@@ -4,6 +4,7 @@ use super::output::{remark, say, write_bytes};
 use super::{Exit, Failure};
 use serde_json::Value;
 use seriatim::history::{Outside, in_line, path_in_line};
+use seriatim::report::{SCREEN, middle};
 use seriatim::scale::merge::{Merged, merge};
 use seriatim::scale::verdicts::{Contents, Known, Word};
 use std::path::{Path, PathBuf};
@@ -122,15 +123,16 @@ fn told(known: &Known) -> String {
     let line: Value = serde_json::from_str(&known.line).unwrap_or_default();
     let word = line["verdict"].as_str().unwrap_or_default();
     let label = if known.label.is_empty() { "the log" } else { &known.label };
-    let (label, word) = (in_line(label), in_line(word));
+    let shown = |text: &str| in_line(&middle(text, SCREEN));
+    let (label, word) = (shown(label), shown(word));
     let mut text = format!("\n  {label} ({} operations): {word}", known.operations);
     if let Some(reason) = line["reason"].as_str() {
-        text.push_str(&format!(": {}", in_line(reason)));
+        text.push_str(&format!(": {}", shown(reason)));
     }
     text.push('\n');
     let found = &line["counterexample"];
     if let Some(sentence) = found["explanation"]["sentence"].as_str() {
-        text.push_str(&format!("    {}\n", in_line(sentence)));
+        text.push_str(&format!("    {}\n", shown(sentence)));
     }
     for operation in found["operations"].as_array().into_iter().flatten() {
         let get = |name: &str| match &operation[name] {

@@ -453,6 +453,11 @@ fn no_report_is_longer_than_the_log_with_its_long_values() {
         assert!(told.out.len() + told.err.len() < 100_000, "{spec}: {}", told.out.len());
         let told = seriatim(&[&check[..], &["--json"]].concat()).exits(1);
         assert!(told.out.len() < size + 100_000, "{spec}: {} of {size}", told.out.len());
+        if spec == "map" {
+            let verdicts = text(&folder.join("verdicts"));
+            let told = seriatim(&[&check[..], &["--verdicts", &verdicts]].concat()).exits(1);
+            assert!(told.out.len() + told.err.len() < 100_000, "{}", told.out.len());
+        }
         if spec != "bank" {
             let (xml, page) = (text(&folder.join("o.xml")), text(&folder.join("o.html")));
             seriatim(&[&check[..], &["--junit", &xml, "--html", &page]].concat()).exits(1);

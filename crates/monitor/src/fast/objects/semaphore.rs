@@ -41,9 +41,14 @@ pub fn check(part: Part<'_>, permits: u32) -> Result<Claim, Declined> {
             return Err(unreadable("true or false as result, or none"));
         }
         let (change, guard) = if is(const { names("semaphore", "release") }) {
-            match failed {
-                true => return Err(unreadable("a release that does not fail")),
-                false => (Change::Up, Guard::None),
+            // Whether it succeeded may be told by its argument, also while it is pending; what says
+            // anything else is for the specification to read, or to refuse.
+            let told = if result.is_present() { result } else { history.arg(op) };
+            let succeeds = matches!(told, ValueId::ABSENT | ValueId::NIL | ValueId::TRUE)
+                || told.as_inline_int() == Some(1);
+            match succeeds {
+                true => (Change::Up, Guard::None),
+                false => return Err(unreadable("a release that does not fail")),
             }
         } else if is(ACQUIRE) || is(TRY_ACQUIRE) {
             match failed {
