@@ -113,14 +113,14 @@ fn files_of_one_log_become_one_history_if_their_times_can_be_compared() {
     let put = "{\"process\":0,\"op\":\"put\",\"arg\":[\"k\",7],\"call\":1,\"return\":3}\n";
     let get = "{\"process\":1,\"op\":\"get\",\"arg\":\"k\",\"result\":7,\"call\":4,\"return\":5}\n";
     let header = |unit: &str| format!("{{\"seriatim\":1,\"spec\":\"map\",\"unit\":\"{unit}\"}}\n");
-    let ann = file(&folder, "ann.jsonl", &[&header("ms"), put].concat());
-    let bob = file(&folder, "bob.jsonl", &[&header("ms"), get].concat());
+    let ann = file(&folder, "ann.jsonl", [&header("ms"), put].concat());
+    let bob = file(&folder, "bob.jsonl", [&header("ms"), get].concat());
     let both = text(&folder.join("both.jsonl"));
     seriatim(&["convert", &bob, &ann]).exits(2).complains("--one-log");
     seriatim(&["convert", "--one-log", &bob, &ann, "-o", &both]).exits(0).complains("2 operations");
     seriatim(&["check", &both]).exits(0).says("2 operations");
     // What one file counts in milliseconds the other does not.
-    let bob = file(&folder, "bob-us.jsonl", &[&header("us"), get].concat());
+    let bob = file(&folder, "bob-us.jsonl", [&header("us"), get].concat());
     seriatim(&["convert", "--one-log", &bob, &ann]).exits(2).complains("the same header");
     seriatim(&["check", "--one-log", "--spec", "map", &bob, &ann]).exits(2).complains("the same");
 }

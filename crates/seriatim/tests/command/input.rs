@@ -270,7 +270,7 @@ fn a_process_keeps_its_order_however_far_its_clock_is_off() {
              {{\"process\":{reader},\"op\":\"read\",\"result\":null,\"call\":12,\"return\":13}}\n"
         )
     };
-    let (one, two) = (file(&folder, "one.jsonl", &log(0)), file(&folder, "two.jsonl", &log(1)));
+    let (one, two) = (file(&folder, "one.jsonl", log(0)), file(&folder, "two.jsonl", log(1)));
     seriatim(&["check", "--skew", "5ms", &one]).exits(1).says("keeps the order of each process");
     seriatim(&["check", "--skew", "5ms", &two]).exits(0).says("keep their order");
     seriatim(&["check", &two]).exits(1);
