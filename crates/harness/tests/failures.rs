@@ -22,7 +22,7 @@ fn locked_queue() -> Test<Mutex<VecDeque<u32>>> {
 fn failure<T: Send + Sync + 'static, H: 'static, V>(
     test: Test<T, H, V>,
 ) -> Box<seriatim_harness::Failed> {
-    test.budget(Duration::from_secs(5)).run().expect_err("the object is broken")
+    test.budget(Duration::from_secs(60)).run().expect_err("the object is broken")
 }
 
 #[test]

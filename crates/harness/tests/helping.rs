@@ -15,7 +15,7 @@ use std::time::Duration;
 use subjects::{Ran, Subject, each_fails, none_fails};
 
 /// How often a broken object is tried on a machine that is too busy for enough executions at once.
-const TRIES: usize = 8;
+const TRIES: usize = 100;
 
 /// Counted in executions: how many there are in a second says more of the machine than of the test.
 fn run<T: Send + Sync + 'static, H: 'static, V>(test: Test<T, H, V>) -> Ran {

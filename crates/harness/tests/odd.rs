@@ -414,7 +414,7 @@ const BROKEN: &[Subject] = &[
 ];
 
 /// How often a broken object is tried on a machine that is too busy for enough executions at once.
-const TRIES: usize = 50;
+const TRIES: usize = 200;
 
 #[test]
 fn no_right_object_of_an_odd_kind_fails() {

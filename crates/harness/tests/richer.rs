@@ -20,7 +20,7 @@ type Line = Mutex<VecDeque<u32>>;
 const ROOM: usize = 2;
 
 /// How often a broken object is tried on a machine that is too busy for enough executions at once.
-const TRIES: usize = 15;
+const TRIES: usize = 400;
 
 /// Counted in executions: how many there are in a second says more of the machine than of the test.
 fn run<T: Send + Sync + 'static, H: 'static, V>(test: Test<T, H, V>) -> Ran {

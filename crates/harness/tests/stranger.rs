@@ -32,7 +32,7 @@ fn run_for<T: Send + Sync + 'static, H: 'static, V>(test: Test<T, H, V>, executi
 }
 
 /// How often a broken object is tried on a machine that is too busy for enough executions at once.
-const TRIES: usize = 15;
+const TRIES: usize = 400;
 
 /// A moment in which others may do something.
 fn moment() {

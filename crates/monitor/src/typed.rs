@@ -186,7 +186,7 @@ fn add<O: Debug, R: Debug>(
 /// recording.ret(0, 2)?; // the first increment gives 1
 /// let recorded = recording.finish()?;
 /// let Verdict::Violation(found) = recorded.check(&Options::default())?.verdict else { panic!() };
-/// assert_eq!(recorded.history().operation(found.operations[0]).to_string(), "()() -> 2");
+/// assert_eq!(recorded.history().operation(found.operations[0]).to_string(), "() -> 2");
 /// assert_eq!(recorded.name(), "Counter");
 /// # Ok::<(), seriatim_history::InputError>(())
 /// ```

@@ -18,7 +18,7 @@ fn finds<T: Send + Sync + 'static>(declare: impl Fn() -> Test<T>) -> Vec<Failed>
     let rounds = if std::env::var_os("SERIATIM_LONG").is_some() { 20 } else { 2 };
     let find = |round| {
         let begin = Instant::now();
-        let result: Result<Passed, Box<Failed>> = declare().budget(Duration::from_secs(5)).run();
+        let result: Result<Passed, Box<Failed>> = declare().budget(Duration::from_secs(60)).run();
         let failed = match result {
             Ok(passed) => panic!("round {round}: {passed}"),
             Err(failed) => *failed,
@@ -108,7 +108,7 @@ fn the_channel_that_wakes_only_when_empty_loses_a_wake_up() {
 #[test]
 #[cfg(feature = "shuttle")]
 fn a_replay_line_repeats_the_failure_exactly() {
-    let failed = treiber::<stack::None>().budget(Duration::from_secs(5)).run().unwrap_err();
+    let failed = treiber::<stack::None>().budget(Duration::from_secs(60)).run().unwrap_err();
     for _ in 0..3 {
         let again = treiber::<stack::None>().replay(&failed.replay).run().unwrap_err();
         assert_eq!(again.history.len(), failed.history.len());
