@@ -284,7 +284,7 @@ mod tests {
                 random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
                 let value = (random >> 33) % values;
                 let grows = (round / 1500) % 2 == 0;
-                match ((random >> 50) % 2 == 0, (random >> 55) % 8 < 6) {
+                match ((random >> 50).is_multiple_of(2), (random >> 55) % 8 < 6) {
                     (true, often) if often == grows => {
                         line = line.with_front(value);
                         model.push_front(value);
