@@ -18,9 +18,9 @@
 //! the proof, which uses as many as there are: for as long as the round took, or for three times as
 //! long if there is only one. A hunt that is there only to contradict a proof
 //! takes a brief second opinion; one whose *holds* is told takes a full one, if need be by
-//! exploring once more. If the proof gets stuck, runs follow its trail ([`crate::situation`]), all pairs of methods are
-//! decided on lists of any length, where that applies, and explorations raise the bounds for the
-//! rest of the time.
+//! exploring once more. If the proof gets stuck, runs follow its trail (`situation`), all pairs of
+//! methods are decided on lists of any length, where that applies, and explorations raise the bounds
+//! for the rest of the time.
 //!
 //! It would be unsound to let an exploration stand for claims that were asked for any number of
 //! threads, or to give a claim the larger scope of two engines; [`Standing::and`] keeps scope and
