@@ -28,7 +28,6 @@ use crate::search::{Progress, Search};
 use crate::worker::{Halt, Premise, Worker};
 use seriatim_lang::machine::State;
 use seriatim_limits::Instant;
-use seriatim_spec::Cancel;
 
 /// After how many states the limits are looked at.
 const ROUND: u64 = 256;
@@ -119,7 +118,8 @@ impl Hunt<'_, '_> {
                 if self.statistics.expanded.is_multiple_of(ROUND) {
                     self.refresh();
                     progress(self.statistics);
-                    if let Some(reason) = self.exhausted() {
+                    if let Some(reason) = self.search.common.options.limits.reached(self.statistics)
+                    {
                         return Ok(Ending::Unknown(reason));
                     }
                 }
@@ -219,21 +219,6 @@ impl Hunt<'_, '_> {
         statistics.set_bytes = self.search.common.configurations.bytes() as u64;
         statistics.memo_bytes = self.worker.bytes() as u64;
         statistics.time = self.clock.elapsed();
-    }
-
-    fn exhausted(&self) -> Option<Reason> {
-        if let Some(reason) = Cancel::of_process().reason() {
-            return Some(reason.into());
-        }
-        let limits = &self.search.common.options.limits;
-        let Statistics { state_bytes, set_bytes, memo_bytes, stored, time, .. } = *self.statistics;
-        if limits.time.is_some_and(|limit| time >= limit) {
-            return Some(Reason::Time);
-        }
-        if (state_bytes + set_bytes + memo_bytes) as usize >= limits.memory {
-            return Some(Reason::Memory);
-        }
-        limits.states.is_some_and(|limit| stored >= limit).then_some(Reason::States)
     }
 }
 

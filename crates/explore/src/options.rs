@@ -1,5 +1,7 @@
 //! What to explore, within which bounds, with which reductions, for how long.
 
+use crate::outcome::{Reason, Statistics};
+use seriatim_spec::Cancel;
 use seriatim_spec::answer::Property;
 use std::ops::RangeInclusive;
 use std::time::Duration;
@@ -224,6 +226,22 @@ pub struct Limits {
     pub memory: usize,
     /// How many states may be kept.
     pub states: Option<u64>,
+}
+
+impl Limits {
+    /// Which limit, the process's own ones included, a search has reached that took so much.
+    pub(crate) fn reached(&self, took: &Statistics) -> Option<Reason> {
+        if let Some(reason) = Cancel::of_process().reason() {
+            return Some(reason.into());
+        }
+        if self.time.is_some_and(|limit| took.time >= limit) {
+            return Some(Reason::Time);
+        }
+        if (took.state_bytes + took.set_bytes + took.memo_bytes) as usize >= self.memory {
+            return Some(Reason::Memory);
+        }
+        self.states.is_some_and(|limit| took.stored >= limit).then_some(Reason::States)
+    }
 }
 
 /// How much is spent on a second opinion after *holds*: until the space of plain runs is covered,

@@ -32,13 +32,11 @@ use crate::subject::Subject;
 use crate::worker::{Common, Counts, Halt, Premise, Worker, reason};
 use seriatim_lang::machine::State;
 use seriatim_limits::Instant;
-use seriatim_spec::Cancel;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread::Builder;
-use std::time::Duration;
 
 /// How many states of each shard are expanded in a round.
 const PORTION: usize = 64;
@@ -443,19 +441,9 @@ impl Lead<'_, '_> {
     }
 
     fn exhausted(&self) -> Option<Reason> {
-        if let Some(reason) = Cancel::of_process().reason() {
-            return Some(reason.into());
-        }
-        let limits = &self.search.common.options.limits;
-        let Statistics { state_bytes, set_bytes, memo_bytes, stored, time, .. } = *self.statistics;
-        if limits.time.is_some_and(|limit: Duration| time >= limit) {
-            return Some(Reason::Time);
-        }
+        let reached = self.search.common.options.limits.reached(self.statistics);
         let has_room = self.search.shards.iter().all(|shard| locked(shard).has_room());
-        if (state_bytes + set_bytes + memo_bytes) as usize >= limits.memory || !has_room {
-            return Some(Reason::Memory);
-        }
-        limits.states.is_some_and(|limit| stored >= limit).then_some(Reason::States)
+        reached.or((!has_room).then_some(Reason::Memory))
     }
 }
 

@@ -13,11 +13,13 @@
 //! that the steps happen in this order on memory of this shape, not that every fact of the trail is
 //! true. *What follows*: nothing about the algorithm, unless a run goes wrong; such a run is replayed
 //! by the machine before anybody hears of it. It would be unsound to take *not met* for a proof.
+//! *Cost*: at most [`STATES`] states, and [`AFTER`] behind the trail, for each thread that may be the
+//! observed one, within the bounds and with one thread more.
 
 use crate::configurations::MAX_THREADS;
 use crate::growth::takes_more_threads;
 use crate::options::{Mode, Options};
-use crate::outcome::{Move, Outcome, Statistics, Verdict};
+use crate::outcome::{Move, Outcome, Reason, Statistics, Verdict};
 use crate::replay::{Replay, replay};
 use crate::second_opinion::judge::Explanations;
 use crate::second_opinion::plain::{Next, Position, Step, step};
@@ -46,7 +48,7 @@ const ACCESSES: usize = 4;
 /// What came of following a trail.
 #[derive(Clone, Debug)]
 pub enum Situation {
-    /// A run goes wrong, with the bounds within which it does.
+    /// A run goes wrong, with the bounds within which it does; *unknown* if its replay says otherwise.
     Wrong(Box<Outcome>),
     /// A run follows the whole trail, and none that was looked at goes wrong.
     Met {
@@ -112,12 +114,13 @@ fn follow_within(
         return Ok(None);
     };
     let start = Position { state, explanations: Rc::new(start) };
-    let observed = if options.client.is_none() { 1 } else { subject.fine.thread_count() };
+    let is_any_thread = options.client.is_none() && subject.threads_are_alike();
+    let observed = if is_any_thread { 1 } else { subject.fine.thread_count() };
     let mut found = Followed { whole: true, ..Followed::default() };
     for own in 0..observed {
         let mut search = Directed::new(&subject, steps, own);
         if let Some(moves) = search.run(start.clone()) {
-            return Ok(wrong(program, options, &subject, &moves)?.map(Situation::Wrong));
+            return Ok(Some(Situation::Wrong(wrong(program, options, &subject, &moves)?)));
         }
         found.add(&search.followed);
     }
@@ -128,16 +131,23 @@ fn follow_within(
     }))
 }
 
-/// A run that goes wrong, as the machine replays it.
+/// A run that goes wrong, as the machine replays it; if it does not, one of the two is a defect, and
+/// there is no verdict.
 fn wrong(
     program: &Program,
     options: &Options,
     subject: &Subject,
     moves: &[Move],
-) -> Result<Option<Box<Outcome>>, Diagnostic> {
-    let Replay::Fails(run) = replay(program, options, moves)? else { return Ok(None) };
-    let (verdict, took) = (Verdict::Violation(run), Statistics::default());
-    Ok(Some(Box::new(Outcome::new(program, options, subject, verdict, took))))
+) -> Result<Box<Outcome>, Diagnostic> {
+    let verdict = match replay(program, options, moves)? {
+        Replay::Fails(run) => Verdict::Violation(run),
+        Replay::Passes | Replay::Stuck(_) => {
+            let why = "a run goes wrong that is all right when it is replayed";
+            Verdict::Unknown(Reason::Disagreement(why.to_owned()))
+        }
+    };
+    let took = Statistics::default();
+    Ok(Box::new(Outcome::new(program, options, subject, verdict, took)))
 }
 
 /// A step of a trail.
