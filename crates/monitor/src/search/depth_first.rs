@@ -25,10 +25,11 @@
 
 use super::engine::Search;
 use super::mask::Mask;
+use super::odds::mixed;
 use super::origins::{OriginId, Origins};
 use super::part::Rank;
 use super::seen::Seen;
-use super::space::{Configuration, Kind, Order, Space, Step, Successors, mixed};
+use super::space::{Configuration, Kind, Order, Space, Step, Successors};
 use super::{Effort, Progress};
 use std::cmp::Ordering;
 
@@ -135,7 +136,7 @@ impl<'a, M: Mask> DepthFirst<'a, M> {
         self.turn = Turn { number: self.turn.number + 1, left: TURN };
         self.space.order = match self.turn.is_dive() {
             true => Order::Mixed(self.turn.number),
-            false => Order::Return,
+            false => Order::Odds,
         };
         if self.turn.is_dive() {
             self.begin_dive();

@@ -14,6 +14,7 @@ mod engine;
 mod explain;
 mod lookahead;
 mod mask;
+mod odds;
 mod origins;
 mod part;
 mod pending_operations;

@@ -29,6 +29,7 @@
 use super::dependence::Dependence;
 use super::lookahead::Lookahead;
 use super::mask::Mask;
+use super::odds::Odds;
 use super::part::{Part, PendingId, Rank};
 use super::pending_operations::Enabling;
 use super::transitions::{Answer, Transitions};
@@ -112,24 +113,19 @@ pub struct Space<'a> {
     pub(super) enabling: Enabling,
     candidates: Vec<Rank>,
     helpers: Vec<PendingId>,
+    odds: Odds,
     /// The order in which candidates are tried.
     pub order: Order,
 }
 
-/// The order in which operations are tried. Any will do; which one finds a witness soon is luck.
+/// The order in which operations are tried. Any will do; which one finds a witness soon is luck,
+/// which the [odds](Odds) make likelier.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Order {
-    /// The first to return first.
-    Return,
-    /// An arbitrary one for each number.
+    /// What seldom fits first, then the first to return.
+    Odds,
+    /// The same, changed by chance, otherwise for each number.
     Mixed(u64),
-}
-
-/// A number that has nothing to do with the given one, but depends on nothing else.
-pub fn mixed(number: u64) -> u64 {
-    let number = number.wrapping_add(1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
-    let number = (number ^ number >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-    (number ^ number >> 27).wrapping_mul(0x94D0_49BB_1331_11EB) >> 31
 }
 
 impl<'a> Space<'a> {
@@ -153,7 +149,8 @@ impl<'a> Space<'a> {
             enabling: Enabling::default(),
             candidates: Vec::new(),
             helpers: Vec::new(),
-            order: Order::Return,
+            odds: Odds::default(),
+            order: Order::Odds,
         }
     }
 
@@ -229,9 +226,7 @@ impl<'a> Space<'a> {
         self.transitions.begin();
         self.choose_candidates(configuration);
         let mut candidates = std::mem::take(&mut self.candidates);
-        if let Order::Mixed(seed) = self.order {
-            candidates.sort_by_key(|&rank| mixed(u64::from(rank.0) + (seed << 32)));
-        }
+        self.odds.sort(&mut candidates, self.order, |rank| self.part.class(rank));
         (candidates, std::mem::take(&mut self.helpers))
     }
 
@@ -258,7 +253,9 @@ impl<'a> Space<'a> {
         successors: &mut Successors<M>,
     ) {
         for &rank in candidates {
-            let answer = self.transitions.step(from.state, self.part.class(rank));
+            let class = self.part.class(rank);
+            let answer = self.transitions.step(from.state, class);
+            self.odds.note(class, answer != Answer::None);
             for nth in 0..self.transitions.count(answer) {
                 let after = self.transitions.nth(answer, nth);
                 self.emit(from, from.used, &[], (rank, after), successors);
@@ -351,6 +348,6 @@ impl<'a> Space<'a> {
 
     /// An estimate of the memory in use, in bytes.
     pub fn bytes(&self) -> usize {
-        self.transitions.bytes() + self.uses.bytes() + self.enabling.bytes()
+        self.transitions.bytes() + self.uses.bytes() + self.enabling.bytes() + self.odds.bytes()
     }
 }
