@@ -36,7 +36,8 @@ impl Proof {
             self.root
         );
         for view in &self.views {
-            write!(text, "\nview {}", view_text(&model, view)).expect("a string takes all");
+            text.push_str("\nview ");
+            write_view(&mut text, &model, view);
         }
         for interference in &self.interference {
             // The checker finds out by itself what exchanges of records do to others.
@@ -47,7 +48,8 @@ impl Proof {
         }
         if !model.arrays.is_empty() {
             for shape in &self.shapes {
-                write!(text, "\nshape {}", listed(&shape.fields)).expect("a string takes all");
+                text.push_str("\nshape ");
+                write_list(&mut text, &shape.fields);
             }
         }
         let sum = hash(&text);
@@ -66,34 +68,58 @@ fn joined(words: impl Iterator<Item = String>) -> String {
     words.collect::<Vec<_>>().join(" ")
 }
 
-fn view_text(model: &Model, view: &View) -> String {
-    let who = match &view.busy {
-        None => "idle".to_owned(),
-        Some(busy) => format!(
-            "{} {} {} {} {}",
-            busy.pc.0,
-            model.steps.methods[busy.method as usize].name,
-            listed(&busy.args),
-            ghost(&busy.ghost),
-            joined(busy.regs.iter().map(|v| word(*v)))
-        ),
-    };
-    let shared = joined(view.globals.iter().map(|v| word(*v)));
-    let mut text = format!("{who} | {shared} | {}", joined(view.nodes.iter().map(node)));
+/// Writes things one after another, separated. A certificate may have a hundred thousand views of a
+/// hundred words: they are written where they belong, without strings of their own.
+fn write_each<T>(
+    text: &mut String,
+    separator: char,
+    things: impl IntoIterator<Item = T>,
+    mut write: impl FnMut(&mut String, T),
+) {
+    for (nth, thing) in things.into_iter().enumerate() {
+        if nth > 0 {
+            text.push(separator);
+        }
+        write(text, thing);
+    }
+}
+
+fn write_words(text: &mut String, values: &[Val]) {
+    write_each(text, ' ', values, |text, value| write_word(text, *value));
+}
+
+fn write_view(text: &mut String, model: &Model, view: &View) {
+    match &view.busy {
+        None => text.push_str("idle"),
+        Some(busy) => {
+            let method = &model.steps.methods[busy.method as usize].name;
+            write!(text, "{} {method} ", busy.pc.0).expect("a string takes all");
+            write_list(text, &busy.args);
+            text.push(' ');
+            write_ghost(text, &busy.ghost);
+            text.push(' ');
+            write_words(text, &busy.regs);
+        }
+    }
+    text.push_str(" | ");
+    write_words(text, &view.globals);
+    text.push_str(" | ");
+    write_each(text, ' ', &view.nodes, write_node);
     if has_records(model) {
-        let record = |record: &Record| {
-            let privacy = if record.private { "private" } else { "public" };
-            format!("{privacy}:{}", listed(&record.fields))
-        };
-        let records = joined(view.records.iter().map(record));
-        let own = joined(view.slots.iter().map(|v| word(*v)));
-        let window = window_text(model, view.window.as_ref());
-        write!(text, " | {records} | {own} | {window}").expect("a string takes all");
+        text.push_str(" | ");
+        write_each(text, ' ', &view.records, |text, record: &Record| {
+            text.push_str(if record.private { "private:" } else { "public:" });
+            write_list(text, &record.fields);
+        });
+        text.push_str(" | ");
+        write_words(text, &view.slots);
+        text.push_str(" | ");
+        write_window(text, model, view.window.as_ref());
     }
     if model.kind == Kind::Number {
-        write!(text, " | {}", numbers_text(&view.numbers)).expect("a string takes all");
+        text.push_str(" | ");
+        write_numbers(text, &view.numbers);
     }
-    text
 }
 
 /// Whether views have records, elements of arrays and windows.
@@ -103,42 +129,54 @@ fn has_records(model: &Model) -> bool {
         || !model.arrays.is_empty()
 }
 
-fn window_text(model: &Model, window: Option<&Window>) -> String {
-    let Some(window) = window else { return "-".to_owned() };
-    let whose = if window.mine { "mine" } else { "other" };
-    let seen = (0..32).filter(|c| window.seen >> c & 1 == 1).map(|c: u32| c.to_string());
-    let seen = seen.collect::<Vec<_>>().join(",");
-    let method = &model.steps.methods[window.method as usize].name;
-    format!("{whose} {method} {} {} {seen}", listed(&window.args), word(window.base))
+fn write_window(text: &mut String, model: &Model, window: Option<&Window>) {
+    let Some(window) = window else { return text.push('-') };
+    text.push_str(if window.mine { "mine " } else { "other " });
+    text.push_str(&model.steps.methods[window.method as usize].name);
+    text.push(' ');
+    write_list(text, &window.args);
+    text.push(' ');
+    write_word(text, window.base);
+    text.push(' ');
+    let seen = (0..32u32).filter(|colour| window.seen >> colour & 1 == 1);
+    write_each(text, ',', seen, |text, colour| {
+        write!(text, "{colour}").expect("a string takes all");
+    });
 }
 
-fn numbers_text(numbers: &Numbers) -> String {
-    let fact = |fact: &Fact| {
+fn write_numbers(text: &mut String, numbers: &Numbers) {
+    write_each(text, ' ', &numbers.facts, |text, fact: &Fact| {
         let relation = match fact.relation {
             Relation::IsNot => "differs",
             Relation::Less => "less",
             Relation::AtLeast => "atleast",
         };
-        let second = match fact.b {
-            Some(base) => format!("n{base}+{}", fact.by),
-            None => fact.by.to_string(),
-        };
-        format!("n{}+0:{relation}:{second}", fact.a)
-    };
-    let facts = joined(numbers.facts.iter().map(fact));
-    let moments = joined(numbers.moments.iter().map(|m| word(*m)));
-    let answer = numbers.answer.map_or("-".to_owned(), word);
-    format!("{facts} | {moments} | {answer}")
+        match fact.b {
+            Some(base) => write!(text, "n{}+0:{relation}:n{base}+{}", fact.a, fact.by),
+            None => write!(text, "n{}+0:{relation}:{}", fact.a, fact.by),
+        }
+        .expect("a string takes all");
+    });
+    text.push_str(" | ");
+    write_words(text, &numbers.moments);
+    text.push_str(" | ");
+    match numbers.answer {
+        Some(answer) => write_word(text, answer),
+        None => text.push('-'),
+    }
 }
 
 /// Words of which the last ones may be missing, separated by commas.
-fn listed(values: &[Val]) -> String {
-    let present = values.iter().filter(|v| **v != Val::Dead);
-    let words: Vec<String> = present.map(|v| word(*v)).collect();
-    if words.is_empty() { "?".to_owned() } else { words.join(",") }
+fn write_list(text: &mut String, values: &[Val]) {
+    let begin = text.len();
+    let present = values.iter().filter(|value| **value != Val::Dead);
+    write_each(text, ',', present, |text, value| write_word(text, *value));
+    if text.len() == begin {
+        text.push('?');
+    }
 }
 
-fn ghost(ghost: &Ghost) -> String {
+fn write_ghost(text: &mut String, ghost: &Ghost) {
     let got = ["got0", "got1", "gotnull", "gotno", "gotyes"];
     let parts = [
         ghost.saw_yes.then_some("yes"),
@@ -148,26 +186,36 @@ fn ghost(ghost: &Ghost) -> String {
         ghost.done.then_some("done"),
         ghost.got.and_then(|colour| got.get(colour as usize).copied()),
     ];
-    let parts: Vec<&str> = parts.into_iter().flatten().collect();
-    if parts.is_empty() { "-".to_owned() } else { parts.join(",") }
+    let begin = text.len();
+    write_each(text, ',', parts.into_iter().flatten(), String::push_str);
+    if text.len() == begin {
+        text.push('-');
+    }
+}
+
+fn write_word(text: &mut String, value: Val) {
+    let written = match value {
+        Val::Dead | Val::Hidden => return text.push('?'),
+        Val::Null => return text.push_str("null"),
+        Val::Lock(Holder::Free) => return text.push_str("free"),
+        Val::Lock(Holder::Mine) => return text.push_str("mine"),
+        Val::Lock(Holder::Other) => return text.push_str("other"),
+        Val::Num(base, offset) => write!(text, "n{base}+{offset}"),
+        Val::Record(record) => write!(text, "r{record}"),
+        Val::Tid(thread) => write!(text, "t{thread}"),
+        Val::Node(node) => write!(text, "#{node}"),
+        Val::Key(key) => write!(text, "k{}", class(key)),
+        Val::Colour(colour) => write!(text, "v{colour}"),
+        Val::Int(number) => write!(text, "{number}"),
+        Val::Own(number) => write!(text, "mine:{number}"),
+    };
+    written.expect("a string takes all");
 }
 
 fn word(value: Val) -> String {
-    match value {
-        Val::Dead | Val::Hidden => "?".to_owned(),
-        Val::Num(base, offset) => format!("n{base}+{offset}"),
-        Val::Record(record) => format!("r{record}"),
-        Val::Tid(thread) => format!("t{thread}"),
-        Val::Null => "null".to_owned(),
-        Val::Node(node) => format!("#{node}"),
-        Val::Key(key) => format!("k{}", class(key)),
-        Val::Colour(colour) => format!("v{colour}"),
-        Val::Int(number) => number.to_string(),
-        Val::Own(number) => format!("mine:{number}"),
-        Val::Lock(Holder::Free) => "free".to_owned(),
-        Val::Lock(Holder::Mine) => "mine".to_owned(),
-        Val::Lock(Holder::Other) => "other".to_owned(),
-    }
+    let mut text = String::new();
+    write_word(&mut text, value);
+    text
 }
 
 fn class(class: Class) -> char {
@@ -200,17 +248,17 @@ fn values(values: Values) -> String {
     if text.is_empty() { "-".to_owned() } else { text }
 }
 
-fn node(node: &Node) -> String {
+fn write_node(text: &mut String, node: &Node) {
     let private = if node.private { "private" } else { "public" };
-    let (values_text, to) = (values(node.values), word(node.to));
-    let mut text = format!("{}:{values_text}:{private}:{to}", attribute(node.attr));
+    write!(text, "{}:{}:{private}:", attribute(node.attr), values(node.values))
+        .expect("a string takes all");
+    write_word(text, node.to);
     if !node.segment.is_empty() {
         let optional = if node.segment.optional { "optional" } else { "some" };
         let sorted = if node.segment.sorted { "sorted" } else { "any" };
         let (inside, held) = (listed_attributes(node.segment.attrs), values(node.segment.values));
         write!(text, ":{inside}:{held}:{optional}:{sorted}").expect("a string takes all");
     }
-    text
 }
 
 fn target(target: &Target) -> String {
