@@ -7,7 +7,7 @@
 //! states that are compared are those of the moves alone, taken from the start: what the run itself
 //! goes on from may have forgotten what nobody reads, and comes again too soon.
 
-use super::judge::is_same;
+use super::judge::{is_same, with_room};
 use super::nonblocking::waits;
 use super::steps::Message;
 use crate::options::Guarantee;
@@ -167,7 +167,7 @@ fn rounds(
     run: &mut Rebuilt,
     round: &mut dyn FnMut(&mut Rebuilt) -> Result<(), Reason>,
 ) -> Result<usize, Reason> {
-    let machine = &search.common.subject.machine;
+    let machine = &with_room(&search.common.subject.machine);
     let mut plain = Plain { state: initial.clone(), taken: 0 };
     let mut seen: Vec<(usize, State)> = Vec::new();
     while run.moves.len() < MOST_STEPS {
