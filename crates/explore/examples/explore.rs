@@ -1,7 +1,8 @@
 //! Explores a `.seri` file:
 //! `cargo run --release -p seriatim-explore --example explore FILE key=value …`.
 
-use seriatim_explore::{Guarantee, Mode, Options, Reductions, Verdict, headline, run, run_points};
+use seriatim_explore::{Guarantee, MemoryModel, Mode, Options, Reductions, Verdict};
+use seriatim_explore::{headline, run, run_points};
 use std::collections::BTreeMap;
 
 fn main() {
@@ -20,6 +21,9 @@ fn main() {
             "keys" => options.keys = number,
             "nodes" => options.nodes = Some(number),
             "capacity" => options.capacity = Some(number),
+            "memory" => options.memory = MemoryModel::named(value),
+            "operations" => options.operations = Some(number),
+            "lag" => options.lag = Some(number),
             "client" => options.client = Some(value.to_string()),
             "reductions" => options.reductions = Reductions::numbered(number),
             "time" => options.limits.time = Some(std::time::Duration::from_secs(number.into())),

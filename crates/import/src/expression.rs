@@ -507,6 +507,8 @@ impl Scope<'_> {
             ("MaybeUninit::new" | "ManuallyDrop::new" | "UnsafeCell::new", [inner]) => {
                 self.expression(inner)
             }
+            // Of data: nodes are made by `Box::into_raw`, and a struct is no expression here.
+            ("Box::new", [inner]) => self.present(inner),
             (name, [inner]) if name.starts_with("Atomic") && name.ends_with("::new") => {
                 self.expression(inner)
             }

@@ -78,7 +78,7 @@ impl Source {
                 kind.span(),
                 format!(
                     "`{}` is none of the types that can be imported: atomics, `*mut Node<T>`, `UnsafeCell<_>`, \
-                     `MaybeUninit<T>`, `Option<T>`, `T`, numbers, `bool`, and arrays of them",
+                     `MaybeUninit<T>`, `Option<T>`, `Box<T>`, `T`, numbers, `bool`, and arrays of them",
                     kind.to_token_stream()
                 ),
             )
@@ -94,6 +94,11 @@ impl Source {
             "AtomicBool" => Ok((Shape::Bool, true)),
             "bool" => Ok((Shape::Bool, false)),
             "UnsafeCell" | "CachePadded" => self.shape(inner()?),
+            // A box of data is moved as the data are; only a pointer to it could tell them apart.
+            "Box" => match self.shape(inner()?)? {
+                (Shape::Value, false) => Ok((Shape::Value, false)),
+                _ => Err(unknown()),
+            },
             "MaybeUninit" | "ManuallyDrop" | "Option" => match self.shape(inner()?)? {
                 (Shape::Value, false) => Ok((Shape::MaybeValue, false)),
                 _ => Err(unknown()),

@@ -260,3 +260,49 @@ fn a_result_that_says_more_than_it_may_is_refused() {
         assert!(error.message.contains(expected), "{body}: {error}");
     }
 }
+
+/// A cell under a lock whose content is boxed: the box is moved as what is in it.
+const BOXED: &str = "use std::cell::UnsafeCell;
+use std::sync::atomic::{AtomicBool, Ordering};
+struct Node<T> { value: T, next: *mut Node<T> }
+pub struct Cell<T> { held: AtomicBool, content: UnsafeCell<Option<Box<T>>> }
+impl<T> Cell<T> {
+    pub fn new() -> Self {
+        Cell { held: AtomicBool::new(false), content: UnsafeCell::new(None) }
+    }
+    pub fn write(&self, value: T) {
+        let boxed = Box::new(value);
+        while self.held.swap(true, Ordering::Acquire) {}
+        unsafe { *self.content.get() = Some(boxed) };
+        self.held.store(false, Ordering::Release);
+    }
+    pub fn take(&self) -> Option<Box<T>> {
+        while self.held.swap(true, Ordering::Acquire) {}
+        let found = unsafe { (*self.content.get()).take() };
+        self.held.store(false, Ordering::Release);
+        found
+    }
+}";
+
+#[test]
+fn boxes_of_data_are_data_and_boxes_of_nodes_are_refused() {
+    let spec = "\nspec slot {\n  var x: value? = null\n  method write(v: value) { x = v }\n  \
+                method take() -> value? { let v = x; x = null; return v }\n}\n";
+    let translated = |rust: &str| import(rust, "x.rs", "slot", &Options::default());
+    let seri = translated(BOXED).unwrap_or_else(|error| panic!("{error}")) + spec;
+    if let Err(error) = seriatim_lang::check(&seri) {
+        panic!("{}\n{seri}", error.render(&seri, "boxed"));
+    }
+    assert!(seri.contains("plain var content: value? = null"), "{seri}");
+    for (right, mistaken, expected) in [
+        ("Option<Box<T>>>", "Option<Box<Node<T>>>>", "none of the types"),
+        ("let boxed = Box::new(value)", "let boxed = Box::into_raw(Box::new(value))", "a struct"),
+        ("Some(boxed)", "Some(*boxed)", "a place in memory"),
+        ("Some(boxed)", "Some(Box::from_raw(boxed))", "a function of the subset"),
+        ("Some(boxed)", "Some(Box::leak(boxed))", "a function of the subset"),
+    ] {
+        assert!(BOXED.contains(right), "{right}");
+        let error = translated(&BOXED.replacen(right, mistaken, 1)).expect_err(mistaken);
+        assert!(error.message.contains(expected), "{mistaken}: {error}");
+    }
+}

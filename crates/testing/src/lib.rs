@@ -3,11 +3,13 @@
 //! ours and is not published.
 
 mod algorithms;
+mod instructions;
 mod measure;
 mod random;
 mod skip;
 
 pub use algorithms::{algorithm, algorithms, proved_algorithms};
+pub use instructions::{Counts, bless_counts, can_count, compare_counts, instructions};
 pub use measure::{cpu_seconds, peak_memory};
 pub use random::Random;
 pub use skip::{corpus, skipped};

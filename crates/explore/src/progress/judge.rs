@@ -78,11 +78,24 @@ fn unless(wrong: bool, why: &str) -> Result<(), String> {
     if wrong { Err(why.to_owned()) } else { Ok(()) }
 }
 
+/// A machine that makes as many nodes as are asked for. Their number is a bound of the search, which
+/// forgets those that nobody will look at; a run that keeps them is a run all the same. Where nodes
+/// are freed, which one is made again is a choice among those that there is room for, and the bound
+/// stays.
+pub fn with_room(machine: &Machine) -> Machine {
+    let mut machine = machine.clone();
+    if !machine.steps.frees {
+        machine.bounds.nodes = None;
+    }
+    machine
+}
+
 /// Takes the moves.
 fn take(subject: &Subject, initial: &State, moves: &[Move]) -> Result<Ran, String> {
+    let (coarse, fine) = (with_room(&subject.machine), with_room(&subject.fine));
     let mut ran = Ran { states: vec![initial.clone()], events: Vec::new() };
     for (number, Move { thread, choices, waits }) in moves.iter().enumerate() {
-        let machine = if *waits { &subject.fine } else { &subject.machine };
+        let machine = if *waits { &fine } else { &coarse };
         let from = &ran.states[number];
         let mut to = State::default();
         if *thread >= machine.thread_count() {

@@ -3,19 +3,22 @@
 //!
 //! A cycle of representatives need not be one of states: after a round, threads, values and nodes
 //! may have changed their names, and registers that nobody reads may differ. The rounds are taken
-//! until a state comes again, up to names of nodes. That happens, since there are finitely many.
+//! until a state comes again, up to names of nodes. That happens, since there are finitely many. The
+//! states that are compared are those of the moves alone, taken from the start: what the run itself
+//! goes on from may have forgotten what nobody reads, and comes again too soon.
 
-use super::judge::is_same;
+use super::judge::{is_same, with_room};
 use super::nonblocking::waits;
 use super::steps::Message;
 use crate::options::Guarantee;
-use crate::outcome::{Counterexample, Reason, ViolationKind};
+use crate::outcome::{Counterexample, Move, Reason, ViolationKind};
 use crate::path::Milestone;
 use crate::search::Search;
 use crate::second_opinion::plain::throw_away;
 use crate::trace::{Found, Rebuilt, Start, advance, follow, note};
 use crate::worker::Worker;
-use seriatim_lang::machine::{Seen, State};
+use seriatim_lang::choices::Choices;
+use seriatim_lang::machine::{Machine, Seen, State};
 
 /// The most steps of an unrolled run: a defect if it takes more.
 const MOST_STEPS: usize = 100_000;
@@ -66,7 +69,7 @@ pub fn unrolled(
     let is_wanted = |thread: usize, seen: &Seen| {
         seen.ret.is_none() && alone.is_none_or(|alone| alone == thread)
     };
-    let repeats = rounds(search, &mut run, &mut |run| {
+    let repeats = rounds(search, start.initial, &mut run, &mut |run| {
         for next in &circle.around {
             step(search, &mut worker, run, next, &is_wanted)?;
         }
@@ -91,7 +94,7 @@ pub fn known(
     }
     let mut repeats = 0;
     if !circle.is_empty() {
-        repeats = rounds(search, &mut run, &mut |run| {
+        repeats = rounds(search, start.initial, &mut run, &mut |run| {
             for next in circle {
                 step(search, &mut worker, run, &next.to, &|thread, seen| next.is(thread, seen))?;
             }
@@ -160,20 +163,44 @@ fn step(
 /// Goes round until a state comes again; says how many of the last steps can be repeated.
 fn rounds(
     search: &Search<'_>,
+    initial: &State,
     run: &mut Rebuilt,
     round: &mut dyn FnMut(&mut Rebuilt) -> Result<(), Reason>,
 ) -> Result<usize, Reason> {
-    let machine = &search.common.subject.machine;
+    let machine = &with_room(&search.common.subject.machine);
+    let mut plain = Plain { state: initial.clone(), taken: 0 };
     let mut seen: Vec<(usize, State)> = Vec::new();
     while run.moves.len() < MOST_STEPS {
-        let again = seen.iter().find(|(_, state)| is_same(machine, state, &run.state));
+        plain.catch_up(machine, &run.moves)?;
+        let again = seen.iter().find(|(_, state)| is_same(machine, state, &plain.state));
         if let Some((moves, _)) = again {
             return Ok(run.moves.len() - moves);
         }
-        seen.push((run.moves.len(), run.state.clone()));
+        seen.push((run.moves.len(), plain.state.clone()));
         round(run)?;
     }
     Err(Reason::Internal)
+}
+
+/// Where the moves of a run lead, and how many of them were taken.
+struct Plain {
+    state: State,
+    taken: usize,
+}
+
+impl Plain {
+    fn catch_up(&mut self, machine: &Machine, moves: &[Move]) -> Result<(), Reason> {
+        for Move { thread, choices, .. } in &moves[self.taken..] {
+            let mut to = State::default();
+            let taken =
+                machine.run(&self.state, *thread, &mut Choices::following(choices), &mut to);
+            taken.map_err(|_| Reason::Internal)?;
+            throw_away(machine, &mut to);
+            self.state = to;
+        }
+        self.taken = moves.len();
+        Ok(())
+    }
 }
 
 /// The thread that stands at a place of the representative.

@@ -4,6 +4,9 @@
 //! - Messages that no thread that can still act may read are dropped, views are raised to the
 //!   oldest message left, and timestamps begin anew ([`Memory::forget`]): nobody can tell apart
 //!   what lies below what everybody knows.
+//! - Who has read a plain word is asked only by who writes it. A word that is written only before
+//!   any other thread can see it (`locality`) is as if everybody knew of all reads: its writer knows
+//!   its own, and there are no others.
 //! - Nodes that nothing leads to are dropped; the others are numbered in the order in which they
 //!   are reached from the shared variables, then from the registers of the threads.
 //! - Threads of one role are interchangeable if the program does not use their numbers: of their
@@ -145,7 +148,7 @@ impl<'s> Canonical<'s> {
         }
         if self.reductions.dead_fields {
             let acting: Vec<bool> = (0..state.threads.len()).map(|t| self.acts(state, t)).collect();
-            state.memory.forget(&acting);
+            state.memory.forget(&acting, &self.layout.constants(&state.nodes));
         }
         self.collect(state);
     }

@@ -11,7 +11,10 @@
 use super::memory::{Content, Demands};
 use crate::options::Synchronise;
 use seriatim_lang::flow::successors;
+use seriatim_lang::liveness::Liveness;
+use seriatim_lang::locality::Constants;
 use seriatim_lang::machine::{Fault, State as Concrete, Stop, evaluate, offset};
+use seriatim_lang::steps::StructLayout;
 use seriatim_lang::steps::{Instr, Op, Ordering, Orders, Pc, Place, Root, Slot, Steps};
 use seriatim_lang::{Diagnostic, Span};
 use std::ops::Range;
@@ -23,6 +26,8 @@ pub struct Word {
     pub slots: Range<usize>,
     /// Whether it is accessed without synchronisation.
     pub plain: bool,
+    /// Whether it is written only where no other thread can have seen it.
+    pub constant: bool,
 }
 
 /// The words of a program.
@@ -62,13 +67,16 @@ pub struct Target {
     pub plain: bool,
 }
 
-fn words(slots: &[Slot]) -> Vec<Word> {
+fn words(slots: &[Slot], owner: Option<u32>, constants: &Constants) -> Vec<Word> {
     let mut found: Vec<Word> = vec![];
     for (at, slot) in slots.iter().enumerate() {
         match found.last_mut() {
             Some(last) if slot.joined => last.slots.end = at + 1,
-            _ => found.push(Word { slots: at..at + 1, plain: slot.plain }),
+            _ => found.push(Word { slots: at..at + 1, plain: slot.plain, constant: false }),
         }
+    }
+    for word in &mut found {
+        word.constant = word.slots.clone().all(|slot| constants.contains(owner, slot as u32));
     }
     found
 }
@@ -76,8 +84,11 @@ fn words(slots: &[Slot]) -> Vec<Word> {
 impl Layout {
     /// The words of a program, or why it has no meaning on weak memory.
     pub fn of(steps: &Steps) -> Result<Layout, Diagnostic> {
-        let structs = steps.structs.iter().map(|s| words(&s.slots)).collect();
-        let layout = Layout { shared: words(&steps.shared), structs, lives: steps.frees };
+        let constants = Constants::of(steps, &Liveness::of(steps));
+        let of = |(s, id): (&StructLayout, u32)| words(&s.slots, Some(id), &constants);
+        let structs = steps.structs.iter().zip(0..).map(of).collect();
+        let shared = words(&steps.shared, None, &constants);
+        let layout = Layout { shared, structs, lives: steps.frees };
         if !steps.links.is_empty() {
             return Err(refused(
                 Span::default(),
@@ -148,6 +159,16 @@ impl Layout {
         let skip = first - all[index].slots.start;
         let slots = skip..skip + place.width as usize;
         Ok(Target { word: base + index, slots, node, plain: all[index].plain })
+    }
+
+    /// Which words are constant, of the shared variables and of these nodes.
+    pub fn constants(&self, nodes: &[Node]) -> Vec<bool> {
+        let mut all: Vec<bool> = self.shared.iter().map(|word| word.constant).collect();
+        for node in nodes {
+            all.extend(self.structs[node.of as usize].iter().map(|word| word.constant));
+            all.extend(self.lives.then_some(false));
+        }
+        all
     }
 
     /// How many words a node takes, its life included.

@@ -187,8 +187,9 @@ pub trait Memory: Clone {
     /// Does it; gives the number of the write.
     fn flush(&mut self, thread: usize) -> u32;
 
-    /// Forgets what no acting thread can tell apart any more.
-    fn forget(&mut self, acting: &[bool]);
+    /// Forgets what no acting thread can tell apart any more; constant words are written only where
+    /// no other thread can have read them.
+    fn forget(&mut self, acting: &[bool], constant: &[bool]);
 
     /// The most values of a word that a thread can still see, or writes that wait.
     fn lag(&self) -> u32;

@@ -42,6 +42,7 @@ mod rc20;
 mod reexecution;
 mod sc;
 mod search;
+mod side_by_side;
 mod step;
 mod told;
 mod tso;

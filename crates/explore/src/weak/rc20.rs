@@ -502,7 +502,7 @@ impl Memory for Rc20 {
         0
     }
 
-    fn forget(&mut self, acting: &[bool]) {
+    fn forget(&mut self, acting: &[bool], constant: &[bool]) {
         // Nobody asks any more what a thread knew that does nothing more.
         for (thread, _) in self.threads.iter_mut().zip(acting).filter(|(_, acts)| !**acts) {
             let views = [&mut thread.current, &mut thread.acquirable, &mut thread.released];
@@ -515,7 +515,8 @@ impl Memory for Rc20 {
             if self.words[word].plain {
                 let acting = self.threads.iter().zip(acting).filter(|(_, acts)| **acts);
                 let known = acting.fold(u16::MAX, |all, (t, _)| all & t.current.at[word]);
-                let known = known & self.all_bits();
+                let reads = if constant[word] { !WRITTEN } else { 0 };
+                let known = (known | reads) & self.all_bits();
                 self.each_view(|view| view.at[word] |= known);
                 continue;
             }

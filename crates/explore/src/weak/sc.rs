@@ -127,7 +127,7 @@ impl Memory for Sc {
         0
     }
 
-    fn forget(&mut self, _acting: &[bool]) {}
+    fn forget(&mut self, _acting: &[bool], _constant: &[bool]) {}
 
     fn lag(&self) -> u32 {
         1

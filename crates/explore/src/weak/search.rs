@@ -15,7 +15,6 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use seriatim_lang::choices::Choices;
 use seriatim_lang::machine::{Cut, State as Concrete, Stop};
 use seriatim_lang::spec::SpecStop;
-use seriatim_spec::Cancel;
 use std::collections::{BTreeSet, VecDeque};
 use std::time::Instant;
 
@@ -194,7 +193,7 @@ impl<'t, 's, M: Memory> Search<'t, 's, M> {
             if self.statistics.expanded.is_multiple_of(ROUND) {
                 self.refresh();
                 progress(&self.statistics);
-                if let Some(reason) = self.exhausted() {
+                if let Some(reason) = self.task.options.limits.reached(&self.statistics) {
                     return Ending::Unknown(reason);
                 }
             }
@@ -295,21 +294,6 @@ impl<'t, 's, M: Memory> Search<'t, 's, M> {
         statistics.set_bytes = self.judge.configurations.bytes() as u64;
         statistics.memo_bytes = self.judge.memos.bytes() as u64;
         statistics.time = self.clock.elapsed();
-    }
-
-    fn exhausted(&self) -> Option<Reason> {
-        if let Some(reason) = Cancel::of_process().reason() {
-            return Some(reason.into());
-        }
-        let limits = &self.task.options.limits;
-        let Statistics { state_bytes, set_bytes, memo_bytes, stored, time, .. } = self.statistics;
-        if limits.time.is_some_and(|limit| time >= limit) {
-            return Some(Reason::Time);
-        }
-        if (state_bytes + set_bytes + memo_bytes) as usize >= limits.memory {
-            return Some(Reason::Memory);
-        }
-        limits.states.is_some_and(|limit| stored >= limit).then_some(Reason::States)
     }
 }
 

@@ -230,7 +230,7 @@ impl Memory for Tso {
     }
 
     /// What every acting thread knows, everybody may know.
-    fn forget(&mut self, acting: &[bool]) {
+    fn forget(&mut self, acting: &[bool], _constant: &[bool]) {
         if !self.is_exact() {
             return;
         }

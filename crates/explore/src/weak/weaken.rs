@@ -8,15 +8,28 @@
 //! minimum can be weakened alone, unless a weaker one was not decided: that is said
 //! ([`Weakened::is_minimal`]). The module `minima` finds all of them.
 //!
+//! *What need not be explored.* A choice that is nowhere stronger than one that fails, fails: each
+//! of its runs is a run of the weaker one. So the search for the minimum leaves out what was seen to
+//! fail alone ([`Trial::minimum`]). That a stronger choice holds is not concluded, only of the same one
+//! (`lag` is a bound on what threads may still see, and stronger orderings take runs into it).
+//!
 //! *On x86* most orderings are the same: a load, an update and whatever is weaker than `seqcst` is
 //! the instruction that it would be with any other ordering. So choices that ask for `seqcst` at the
-//! same stores and fences are one program there ([`on_x86`]), and it is explored once.
+//! same stores and fences are one program there ([`on_x86`]), and it is explored once. What asks for
+//! it at more of them has fewer runs: memory may take a write at any time, also where it has to. So
+//! the programs that ask least come first, and what holds there, without a cut, holds above
+//! ([`Trial::all_on_x86`]).
+//!
+//! *Side by side.* Explorations share nothing, so several run at once (`side_by_side`), each within a
+//! share of the memory; one for which that does not suffice is repeated by itself. Verdicts do not
+//! depend on how many run at once.
 //!
 //! *It would be unsound* to say more than the model: RC20 has no load buffering, so that an access
 //! that does not acquire and is followed by a write is marked ([`Site::relies`]): on ARM it may be
 //! wrong.
 
 use super::minima::{Minima, is_at_most, minima};
+use super::side_by_side::side_by_side;
 use super::{explore_with, model};
 use crate::options::{MemoryModel, Options, SecondOpinion, Synchronise};
 use crate::outcome::{Counterexample, Outcome, Reason, Statistics, Verdict};
@@ -26,6 +39,8 @@ use seriatim_lang::flow::successors;
 use seriatim_lang::steps::{Op, Ordering, Orders, Pc, Root, Steps};
 use seriatim_lang::{Diagnostic, Program, Span};
 use seriatim_spec::Cancel;
+use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
 /// Orderings that stand in the place of those in the source.
@@ -205,16 +220,51 @@ struct Trial<'t> {
     program: &'t Program,
     options: Options,
     sites: Vec<Site>,
-    /// What was found on x86 for each program that there is there.
-    x86: FxHashMap<Vec<bool>, OnX86>,
-    runs: u32,
-    states: u64,
+    runs: AtomicU32,
+    states: AtomicU64,
+}
+
+/// A choice: the ordering of each site.
+type Choice = Vec<Ordering>;
+
+/// What x86 sees of a choice.
+type X86Program = Vec<bool>;
+
+/// An ordering by itself, before x86 is asked.
+struct Single {
+    at: usize,
+    /// The weaker ones that fail.
+    failing: Vec<Ordering>,
+    answer: Answer,
+}
+
+enum Answer {
+    Known(Alone),
+    Needed { with: Ordering, run: Box<Counterexample> },
+}
+
+impl Single {
+    /// The choice with this ordering here.
+    fn choice(&self, given: &[Ordering], order: Ordering) -> Choice {
+        let mut choice = given.to_vec();
+        choice[self.at] = order;
+        choice
+    }
+}
+
+/// Whether a choice is nowhere stronger than another.
+fn is_below(choice: &[Ordering], other: &[Ordering]) -> bool {
+    choice.iter().zip(other).all(|(weaker, stronger)| is_at_most(*weaker, *stronger))
+}
+
+/// Whether an access is another instruction on x86 if it is `seqcst`.
+fn waits_on_x86(kind: SiteKind) -> bool {
+    matches!(kind, SiteKind::Store | SiteKind::Fence)
 }
 
 /// What x86 sees of a choice: which stores and fences are `seqcst`.
-fn on_x86(sites: &[Site], orders: &[Ordering]) -> Vec<bool> {
-    let waits = |kind| matches!(kind, SiteKind::Store | SiteKind::Fence);
-    let choice = sites.iter().zip(orders).filter(|(site, _)| waits(site.kind));
+fn on_x86(sites: &[Site], orders: &[Ordering]) -> X86Program {
+    let choice = sites.iter().zip(orders).filter(|(site, _)| waits_on_x86(site.kind));
     choice.map(|(_, order)| *order == Ordering::SeqCst).collect()
 }
 
@@ -246,8 +296,15 @@ impl Trial<'_> {
         edits
     }
 
-    fn explore(&mut self, orders: &[Ordering], model: MemoryModel) -> Result<Tried, Diagnostic> {
+    /// Explores within so much memory.
+    fn explore(
+        &self,
+        orders: &[Ordering],
+        model: MemoryModel,
+        memory: usize,
+    ) -> Result<Tried, Diagnostic> {
         let mut options = Options { memory: Some(model), ..self.options.clone() };
+        options.limits.memory = memory;
         if model == MemoryModel::Tso {
             options.lag = options.lag.or(Some(LONGEST_QUEUE));
             options.synchronise = options.operations.map(|_| Synchronise::Anything);
@@ -259,58 +316,174 @@ impl Trial<'_> {
         }
         let edits = self.edits(orders);
         let outcome = explore_with(self.program, &options, &edits, &mut |_: &Statistics| {})?;
-        self.runs += 1;
-        self.states += outcome.statistics.kept;
+        self.runs.fetch_add(1, Relaxed);
+        self.states.fetch_add(outcome.statistics.kept, Relaxed);
         let (is_cut, clients) = (outcome.statistics.cuts.lag, outcome.options.clients());
         Ok(Tried { verdict: outcome.verdict, is_cut, clients })
     }
 
-    /// What is known of one ordering by itself.
-    fn alone(&mut self, at: usize, given: &[Ordering]) -> Result<Alone, Diagnostic> {
-        let site = self.sites[at].clone();
-        let mut last = None;
-        for order in weaker(site.kind, site.order) {
-            let mut orders = given.to_vec();
-            orders[at] = order;
-            match self.explore(&orders, MemoryModel::Rc20)?.verdict {
-                Verdict::Holds => return Ok(Alone::MayBe(order)),
-                Verdict::Unknown(reason) => return Ok(Alone::Unknown(reason)),
-                Verdict::Violation(run) => last = Some((order, orders, run)),
-            }
-        }
-        let Some((with, orders, run)) = last else { return Ok(Alone::Weakest) };
-        let on_x86 = self.on_x86(&orders)?;
-        Ok(Alone::Needed { with, run, on_x86 })
+    /// Answers many questions side by side, each within a share of the memory, and then those for
+    /// which that did not suffice (`lacks` memory) one by one.
+    fn each<Q: Sync, A: Send>(
+        &self,
+        questions: &[Q],
+        ask: impl Fn(&Q, usize) -> Result<A, Diagnostic> + Sync,
+        lacks: impl Fn(&A) -> bool,
+    ) -> Result<Vec<A>, Diagnostic> {
+        let whole = self.options.limits.memory;
+        let jobs = self.options.jobs.clamp(1, questions.len().max(1));
+        let answers = side_by_side(jobs, questions, |question| ask(question, whole / jobs));
+        let again = |(answer, question): (Result<A, Diagnostic>, &Q)| match answer {
+            Ok(answer) if jobs > 1 && lacks(&answer) => ask(question, whole),
+            answer => answer,
+        };
+        answers.into_iter().zip(questions).map(again).collect()
     }
 
-    /// What a choice does on x86.
-    fn on_x86(&mut self, orders: &[Ordering]) -> Result<OnX86, Diagnostic> {
-        let program = on_x86(&self.sites, orders);
-        if let Some(known) = self.x86.get(&program) {
-            return Ok(*known);
+    /// What is known of each ordering by itself, and which choices fail.
+    fn singles(&self, given: &[Ordering]) -> Result<(Vec<Alone>, Vec<Choice>), Diagnostic> {
+        let sites: Vec<usize> = (0..given.len()).collect();
+        let lacks = |single: &Single| {
+            matches!(single.answer, Answer::Known(Alone::Unknown(Reason::Memory)))
+        };
+        let singles = self.each(&sites, |at, memory| self.single(*at, given, memory), lacks)?;
+        let needed = singles.iter().filter_map(|single| match &single.answer {
+            Answer::Needed { with, .. } => Some(on_x86(&self.sites, &single.choice(given, *with))),
+            Answer::Known(_) => None,
+        });
+        let x86 = self.all_on_x86(needed.collect())?;
+        let failing = singles
+            .iter()
+            .flat_map(|single| single.failing.iter().map(|order| single.choice(given, *order)));
+        let failing = failing.collect();
+        let alone = singles.into_iter().map(|single| match single.answer {
+            Answer::Known(alone) => alone,
+            Answer::Needed { with, run } => {
+                let mut choice = given.to_vec();
+                choice[single.at] = with;
+                let on_x86 = x86[&on_x86(&self.sites, &choice)];
+                Alone::Needed { with, run, on_x86 }
+            }
+        });
+        Ok((alone.collect(), failing))
+    }
+
+    /// An ordering by itself, on RC20.
+    fn single(&self, at: usize, given: &[Ordering], memory: usize) -> Result<Single, Diagnostic> {
+        let mut single = Single { at, failing: vec![], answer: Answer::Known(Alone::Weakest) };
+        for order in weaker(self.sites[at].kind, self.sites[at].order) {
+            let choice = single.choice(given, order);
+            match self.explore(&choice, MemoryModel::Rc20, memory)?.verdict {
+                Verdict::Holds => {
+                    single.answer = Answer::Known(Alone::MayBe(order));
+                    break;
+                }
+                Verdict::Unknown(reason) => {
+                    single.answer = Answer::Known(Alone::Unknown(reason));
+                    break;
+                }
+                Verdict::Violation(run) => {
+                    single.failing.push(order);
+                    single.answer = Answer::Needed { with: order, run };
+                }
+            }
         }
-        let explored = self.explore(orders, MemoryModel::Tso)?;
-        let found = match explored.verdict {
+        Ok(single)
+    }
+
+    /// What programs do on x86: those that ask for least first, and what they settle is not asked.
+    fn all_on_x86(
+        &self,
+        programs: BTreeSet<X86Program>,
+    ) -> Result<FxHashMap<X86Program, OnX86>, Diagnostic> {
+        let mut known: FxHashMap<X86Program, OnX86> = FxHashMap::default();
+        let strength = |program: &X86Program| program.iter().filter(|strong| **strong).count();
+        let most = programs.iter().map(strength).max().unwrap_or(0);
+        for so_strong in 0..=most {
+            let layer = programs.iter().filter(|program| strength(program) == so_strong);
+            let (above, open): (Vec<_>, Vec<_>) = layer.partition(|program| {
+                let below = |(other, found): (&X86Program, &OnX86)| {
+                    *found == OnX86::Holds && other.iter().zip(*program).all(|(a, b)| a <= b)
+                };
+                known.iter().any(below)
+            });
+            let found = self.each(
+                &open,
+                |program, memory| self.on_x86(program, memory),
+                |found| *found == OnX86::Unknown,
+            )?;
+            known.extend(above.into_iter().map(|program| (program.clone(), OnX86::Holds)));
+            known.extend(open.into_iter().cloned().zip(found));
+        }
+        Ok(known)
+    }
+
+    /// What a program does on x86.
+    fn on_x86(&self, program: &X86Program, memory: usize) -> Result<OnX86, Diagnostic> {
+        let mut strong = program.iter();
+        let orders: Choice = (self.sites.iter())
+            .map(|site| match waits_on_x86(site.kind) && strong.next() == Some(&true) {
+                true => Ordering::SeqCst,
+                false => Ordering::Relaxed,
+            })
+            .collect();
+        let explored = self.explore(&orders, MemoryModel::Tso, memory)?;
+        Ok(match explored.verdict {
             Verdict::Violation(_) => OnX86::Fails,
             Verdict::Unknown(_) => OnX86::Unknown,
             Verdict::Holds if explored.is_cut => OnX86::Unknown,
             Verdict::Holds if explored.clients == Synchronise::Anything => OnX86::Holds,
             Verdict::Holds => OnX86::HoldsIfSynchronised,
-        };
-        self.x86.insert(program, found);
-        Ok(found)
+        })
+    }
+
+    /// One minimum, greedily, and of each ordering of it whether every weaker one was seen to fail.
+    fn minimum(
+        &self,
+        given: Choice,
+        alone: &[Alone],
+        failing: &[Choice],
+    ) -> Result<(Choice, Vec<bool>), Diagnostic> {
+        let memory = self.options.limits.memory;
+        let mut minimum = given.clone();
+        let mut is_minimal = vec![true; given.len()];
+        for at in 0..given.len() {
+            for order in weaker(self.sites[at].kind, self.sites[at].order) {
+                let mut choice = minimum.clone();
+                choice[at] = order;
+                if failing.iter().any(|fails| is_below(&choice, fails)) {
+                    continue;
+                }
+                let is_known =
+                    minimum == given && matches!(alone[at], Alone::MayBe(held) if held == order);
+                let verdict = match is_known {
+                    true => Verdict::Holds,
+                    false => self.explore(&choice, MemoryModel::Rc20, memory)?.verdict,
+                };
+                match verdict {
+                    Verdict::Holds => {
+                        minimum = choice;
+                        break;
+                    }
+                    Verdict::Violation(_) => {}
+                    Verdict::Unknown(_) => is_minimal[at] = false,
+                }
+            }
+        }
+        Ok((minimum, is_minimal))
     }
 
     /// All minimal choices.
-    fn minima(&mut self) -> Result<Minima, Diagnostic> {
+    fn minima(&self) -> Result<Minima, Diagnostic> {
         let ladder = |site: &Site| {
             let mut ladder = weaker(site.kind, site.order);
             ladder.push(site.order);
             ladder
         };
+        let memory = self.options.limits.memory;
         let ladders: Vec<Vec<Ordering>> = self.sites.iter().map(ladder).collect();
         minima(&ladders, &mut |choice| {
-            Ok(match self.explore(choice, MemoryModel::Rc20)?.verdict {
+            Ok(match self.explore(choice, MemoryModel::Rc20, memory)?.verdict {
                 Verdict::Holds => Some(true),
                 Verdict::Violation(_) => Some(false),
                 Verdict::Unknown(_) => None,
@@ -341,28 +514,10 @@ pub fn weaken(
     let options = Options { second_opinion: BRIEF, ..options.clone() };
     let sites = sites(&subject.machine.steps);
     let given: Vec<Ordering> = sites.iter().map(|site| site.order).collect();
-    let mut trial =
-        Trial { program, options, sites, x86: FxHashMap::default(), runs: 0, states: 0 };
-    let mut alone = vec![];
-    for at in 0..given.len() {
-        alone.push(trial.alone(at, &given)?);
-    }
-    let mut minimum = given;
-    let mut is_minimal = vec![true; minimum.len()];
-    for at in 0..minimum.len() {
-        for order in weaker(trial.sites[at].kind, trial.sites[at].order) {
-            let mut orders = minimum.clone();
-            orders[at] = order;
-            match trial.explore(&orders, MemoryModel::Rc20)?.verdict {
-                Verdict::Holds => {
-                    minimum = orders;
-                    break;
-                }
-                Verdict::Violation(_) => {}
-                Verdict::Unknown(_) => is_minimal[at] = false,
-            }
-        }
-    }
+    let (runs, states) = (AtomicU32::new(0), AtomicU64::new(0));
+    let trial = Trial { program, options, sites, runs, states };
+    let (alone, failing) = trial.singles(&given)?;
+    let (minimum, is_minimal) = trial.minimum(given, &alone, &failing)?;
     if wanted == Wanted::All {
         weakening.minima = Some(trial.minima()?);
     }
@@ -370,7 +525,7 @@ pub fn weaken(
     let known =
         |((site, alone), (minimum, is_minimal))| Weakened { site, alone, minimum, is_minimal };
     weakening.sites = found.map(known).collect();
-    weakening.runs += trial.runs;
-    weakening.states += trial.states;
+    weakening.runs += trial.runs.into_inner();
+    weakening.states += trial.states.into_inner();
     Ok(weakening)
 }

@@ -1,7 +1,9 @@
 //! Lock-free objects are distinguished from those that wait or spin.
 
 use crate::common::{algorithm, program};
-use seriatim_explore::{Guarantee, Options, Verdict, ViolationKind, run_progress};
+use seriatim_explore::{
+    Guarantee, Options, Reductions, Verdict, ViolationKind, run_progress, starting_bounds,
+};
 
 fn verdict(source: &str) -> Option<ViolationKind> {
     let options =
@@ -87,4 +89,49 @@ fn a_condition_that_no_choice_meets_is_waited_for() {
 #[test]
 fn a_stack_that_chooses_whose_hazard_to_look_at_is_lock_free() {
     assert_eq!(verdict(&algorithm("treiber_hazard")), None);
+}
+
+/// What a search forgets comes again sooner than what a run goes through: the run that is told must
+/// come round by itself, whatever is forgotten.
+#[test]
+fn no_reduction_and_no_bound_on_nodes_changes_an_answer_about_progress() {
+    let all = 0b111_1111_1111;
+    let switches = (0..11).map(|bit| all & !(1 << bit)).chain([all, 0]);
+    let mut decided = 0;
+    let switches: Vec<Reductions> = switches.map(Reductions::numbered).collect();
+    let undone = "object undone : register\nstruct Turn { is_write: bool }\n\
+        var turn: Turn? = null\nvar x: value? = null\n\
+        method write(v: value) {\n\
+          loop { let n = new Turn { is_write: true }; turn = n; if turn == n { x = v; return } }\n}\n\
+        method read() -> value? {\n\
+          loop { let n = new Turn { is_write: false }; turn = n; if turn == n { return x } }\n}";
+    let library = ["broken/peterson_lock_backs_off", "peterson_lock", "treiber"];
+    for source in library.map(algorithm).iter().map(String::as_str).chain([undone]) {
+        let program = program(source);
+        let name = &program.name;
+        let (bounds, _) = starting_bounds(&program);
+        for guarantee in Guarantee::ALL {
+            let answer = |reductions: &Reductions, nodes: Option<u32>| {
+                let (values, keys, reductions) = (1, 1, *reductions);
+                let mut options = Options { nodes, values, keys, reductions, ..bounds.clone() };
+                options.capacity = Some(1);
+                options.limits.states = Some(3_000);
+                let outcome = run_progress(&program, &options, guarantee).expect("right");
+                match outcome.verdict {
+                    // What is not forgotten takes room, and other runs are cut.
+                    Verdict::Holds if outcome.statistics.cuts.nodes => None,
+                    Verdict::Holds => Some(true),
+                    Verdict::Violation(_) => Some(false),
+                    Verdict::Unknown(seriatim_explore::Reason::States) => None,
+                    Verdict::Unknown(why) => panic!("{name}, {guarantee:?}: {why:?}"),
+                }
+            };
+            let found = switches.iter().map(|reductions| answer(reductions, Some(4)));
+            let found: Vec<Option<bool>> = found.collect();
+            let known: Vec<bool> = found.iter().copied().flatten().collect();
+            assert!(known.windows(2).all(|pair| pair[0] == pair[1]), "{name}: {found:?}");
+            decided += known.len();
+        }
+    }
+    assert!(decided > 100, "only {decided} were decided");
 }

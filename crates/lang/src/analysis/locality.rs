@@ -26,10 +26,42 @@ type Written = BTreeSet<(Option<u32>, u32)>;
 
 /// For every position, whether its access can ride along with the step before it.
 pub fn local_accesses(steps: &Steps, liveness: &Liveness) -> Vec<bool> {
-    let mut local = vec![false; steps.code.len()];
     if steps.frees {
-        return local;
+        return vec![false; steps.code.len()];
     }
+    let (mut local, written) = on_private_nodes(steps, liveness);
+    for (index, instr) in steps.code.iter().enumerate() {
+        let Op::Load { place, .. } = &instr.op else { continue };
+        let owner = owner(place);
+        local[index] |= place.slots().all(|s| !written.contains(&(owner, s)));
+    }
+    local
+}
+
+/// Which slots are constant.
+pub struct Constants {
+    /// The slots that are not; nothing is known where nodes are freed.
+    written: Option<Written>,
+}
+
+impl Constants {
+    /// Analyses a program.
+    pub fn of(steps: &Steps, liveness: &Liveness) -> Constants {
+        Constants { written: (!steps.frees).then(|| on_private_nodes(steps, liveness).1) }
+    }
+
+    /// Whether a slot of a struct, or of the shared variables (`None`), is written only where no
+    /// other thread can have seen it.
+    pub fn contains(&self, owner: Option<u32>, slot: u32) -> bool {
+        let slot = (owner, slot);
+        self.written.as_ref().is_some_and(|written| !written.contains(&slot))
+    }
+}
+
+/// For every position whether it reads or writes a private node, and the slots that are written in
+/// others.
+fn on_private_nodes(steps: &Steps, liveness: &Liveness) -> (Vec<bool>, Written) {
+    let mut local = vec![false; steps.code.len()];
     let mut written = Written::new();
     for method in &steps.methods {
         let private = private_registers(steps, liveness, method);
@@ -44,12 +76,7 @@ pub fn local_accesses(steps: &Steps, liveness: &Liveness) -> Vec<bool> {
             }
         }
     }
-    for (index, instr) in steps.code.iter().enumerate() {
-        let Op::Load { place, .. } = &instr.op else { continue };
-        let owner = owner(place);
-        local[index] |= place.slots().all(|s| !written.contains(&(owner, s)));
-    }
-    local
+    (local, written)
 }
 
 fn owner(place: &Place) -> Option<u32> {

@@ -1,97 +1,36 @@
-//! Instructions instead of seconds: the same on a busy machine, so that a row that becomes more
-//! expensive shows.
-//!
-//! Counted by valgrind, of the whole process. What rows cost is written down in `instructions.tsv`,
-//! with the compiler and the instruction set: another compiler makes other code, and the C library
-//! takes other ways on another processor, so that only counts of the same kind are compared.
+//! What rows cost in instructions: compared with `instructions.tsv`, or written down there.
 
 use crate::rows::{folder, rows};
+use seriatim_testing::{Counts, bless_counts, can_count, compare_counts, instructions};
 use std::path::Path;
-use std::process::{Command, Stdio};
-
-/// How much more a row may cost than is written down.
-const TOLERANCE: f64 = 0.05;
 
 const FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/benches/compare/instructions.tsv");
 
 /// Compares with what is written down; ends the process with 1 if some row costs more.
 pub fn compare(command: &Path) {
-    let known = std::fs::read_to_string(FILE).unwrap_or_default();
-    let (here, there) = (machine(), known.lines().next().unwrap_or_default());
-    if here != there {
-        println!("SKIPPED: instructions were counted with `{there}`, and this is `{here}`");
-        return;
-    }
-    let known: Vec<(&str, u64)> = known
-        .lines()
-        .filter_map(|line| line.split_once('\t'))
-        .filter_map(|(name, count)| Some((name, count.parse().ok()?)))
-        .collect();
-    let Some(counts) = count_all(command) else { return };
-    let mut is_worse = false;
-    for (name, count) in counts {
-        match known.iter().find(|known| known.0 == name) {
-            None => println!("{name}: {count} instructions, nothing written down"),
-            Some(&(_, before)) => {
-                let change = count as f64 / before as f64 - 1.0;
-                let word = if change > TOLERANCE { "WORSE" } else { "fine" };
-                println!("{name}: {count} instructions, {:+.1} %: {word}", 100.0 * change);
-                is_worse |= change > TOLERANCE;
-            }
-        }
-    }
-    if is_worse {
-        std::process::exit(1);
-    }
+    compare_counts(Path::new(FILE), || count_all(command));
 }
 
 /// Writes down what rows cost now.
 pub fn bless(command: &Path) {
-    let Some(counts) = count_all(command) else { return };
-    let lines: String = counts.iter().map(|(name, count)| format!("{name}\t{count}\n")).collect();
-    std::fs::write(FILE, format!("{}\n{lines}", machine())).expect("the file can be written");
-}
-
-/// What the number of instructions depends on besides the program.
-fn machine() -> String {
-    let version = Command::new("rustc").arg("--version").output();
-    let compiler = version.map(|output| String::from_utf8_lossy(&output.stdout).trim().to_owned());
-    let processor = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
-    let has = |feature: &&str| processor.split_whitespace().any(|word| word == *feature);
-    let features = ["avx2", "avx512f", "erms", "fsrm"].into_iter().filter(has);
-    let features: Vec<&str> = features.collect();
-    format!("# {}; {}", compiler.unwrap_or_default(), features.join(" "))
+    if let Some(counts) = count_all(command) {
+        bless_counts(Path::new(FILE), &counts);
+    }
 }
 
 /// The instructions of each row that is counted; nothing where there is no valgrind.
-fn count_all(command: &Path) -> Option<Vec<(&'static str, u64)>> {
-    let version = Command::new("valgrind").arg("--version").stdout(Stdio::null()).status();
-    if !version.is_ok_and(|status| status.success()) {
-        println!("SKIPPED: no instructions are counted, since valgrind is missing");
+fn count_all(command: &Path) -> Option<Counts> {
+    if !can_count() {
         return None;
     }
     let folder = folder();
     let counts = rows().into_iter().filter(|row| row.is_counted).filter_map(|row| {
         let file = row.make(command, &folder)?;
-        let count = count(row.task.command(command, row.spec, &file, 1));
+        let count = instructions(&row.task.command(command, row.spec, &file, 1));
         row.unmake(&file);
-        Some((row.name, count))
+        Some((row.name.to_owned(), count))
     });
     let counts = counts.collect();
     let _ = std::fs::remove_dir(folder);
     Some(counts)
-}
-
-/// The instructions of one run.
-fn count(run: Command) -> u64 {
-    let output = Command::new("valgrind")
-        .args(["--tool=callgrind", "--callgrind-out-file=/dev/null"])
-        .arg(run.get_program())
-        .args(run.get_args())
-        .output()
-        .expect("valgrind runs");
-    let text = String::from_utf8_lossy(&output.stderr);
-    let line = text.lines().find_map(|line| line.split_once("Collected :"));
-    let count = line.and_then(|(_, count)| count.trim().parse().ok());
-    count.unwrap_or_else(|| panic!("valgrind does not say how many instructions: {text}"))
 }

@@ -126,7 +126,7 @@ fn fails(source: &str, options: &Options) -> Box<Counterexample> {
 fn algorithms_with_the_orderings_that_they_need_hold_in_few_states() {
     holds(TREIBER, &bounded(2, 3), 2_500);
     holds(TREIBER, &bounded(3, 2), 30_000);
-    holds(TREIBER, &Options { values: 2, ..unbounded(3, 3) }, 6_100);
+    holds(TREIBER, &Options { values: 2, ..unbounded(3, 3) }, 3_000);
     holds(QUEUE, &bounded(2, 2), 500);
     holds(QUEUE, &unbounded(3, 4), 5_000);
     for source in [TREIBER, QUEUE] {

@@ -9,3 +9,4 @@ mod mutants;
 mod program;
 mod races;
 mod variants;
+mod weakened;

@@ -239,21 +239,73 @@ fn fences_do_not_tell_of_new_nodes() {
             client all {{ thread p {{ make() }} thread q {{ look() }} }}"
         )
     };
-    let fault = |tell, learn| {
-        let source = source(tell, learn);
-        let program = seriatim_lang::check(&source)
-            .unwrap_or_else(|error| panic!("{}", error.render(&source, "nodes.seri")));
-        let (client, memory) = (Some("all".to_owned()), Some(MemoryModel::Rc20));
-        let options =
-            Options { threads: 2, client, memory, operations: Some(1), ..Options::default() };
-        match run(&program, &options).expect("it can be explored").verdict {
-            Verdict::Holds => None,
-            Verdict::Violation(found) => Some(found.kind),
-            Verdict::Unknown(why) => panic!("{why:?}\n{source}"),
-        }
-    };
+    let fault = |tell, learn| fault_of(&source(tell, learn));
     let race = Some(ViolationKind::Fault(Fault::DataRace));
     assert_eq!(fault("relaxed", "acquire"), race);
     assert_eq!(fault("release", "relaxed"), race);
     assert_eq!(fault("release", "acquire"), None);
+}
+
+/// The read comes before the write in every run, so that only the write can find the race: who has
+/// read a field may be forgotten where it is written before others see it, and nowhere else.
+#[test]
+fn a_field_that_others_have_read_is_written_by_who_knows_of_the_read() {
+    let source = |publish: &str, write: &str, done: &str| {
+        let (tell, learn) =
+            if done == "told" { ("release", "acquire") } else { ("relaxed", "relaxed") };
+        format!(
+            "object nodes : nothing\nspec nothing {{ method make() {{ }} method look() {{ }} }}
+            struct Node {{ plain content: int 0..2, plain other: Node? }}
+            var node: Node? = null\nvar done: bool = false
+            method make() {{
+              let n = new Node {{ content: 0, other: null }}
+              n.content = 1
+              {publish}
+              await load(done, {learn})
+              {write}
+            }}
+            method look() {{
+              let n = load(node, acquire)
+              if n != null {{
+                let c = n.content
+                assert c == 1
+                store(done, true, {tell})
+              }}
+            }}
+            client all {{ thread p {{ make() }} thread q {{ look() }} }}"
+        )
+    };
+    let race = Some(ViolationKind::Fault(Fault::DataRace));
+    let publications = [
+        "store(node, n, release)",
+        "let m = n\nstore(node, m, release)",
+        "let m = new Node { content: 1, other: n }\nn.other = m\nstore(node, n, release)",
+        "let won = cas(node, null, n, release, relaxed)",
+    ];
+    for publish in publications {
+        for (write, done, expected) in [
+            ("n.content = 2", "untold", race),
+            ("n.content = 2", "told", None),
+            ("let k = n\nk.content = 2", "untold", race),
+            ("let k = load(node, relaxed)\nk.content = 2", "untold", race),
+            ("let k = new Node { content: 0, other: n }\nk.content = 2", "untold", None),
+            ("", "untold", None),
+        ] {
+            let source = source(publish, write, done);
+            assert_eq!(fault_of(&source), expected, "{source}");
+        }
+    }
+}
+
+/// How two threads go wrong.
+fn fault_of(source: &str) -> Option<ViolationKind> {
+    let program = seriatim_lang::check(source)
+        .unwrap_or_else(|error| panic!("{}", error.render(source, "nodes.seri")));
+    let (client, memory) = (Some("all".to_owned()), Some(MemoryModel::Rc20));
+    let options = Options { threads: 2, client, memory, operations: Some(1), ..Options::default() };
+    match run(&program, &options).expect("it can be explored").verdict {
+        Verdict::Holds => None,
+        Verdict::Violation(found) => Some(found.kind),
+        Verdict::Unknown(why) => panic!("{why:?}\n{source}"),
+    }
 }
