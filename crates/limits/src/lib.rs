@@ -30,6 +30,7 @@ pub mod guard;
 pub mod measure;
 mod patient;
 mod reason;
+mod sorting;
 
 pub use addressable::addressable;
 pub use cancel::Cancel;
@@ -37,3 +38,4 @@ pub use checkpoint::{Stopped, both, checkpoint, checkpoint_now};
 pub use clock::Instant;
 pub use patient::Patient;
 pub use reason::{Reason, forget_memory, stop, stopped};
+pub use sorting::InOrder;

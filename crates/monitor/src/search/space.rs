@@ -34,6 +34,7 @@ use super::pending_operations::Enabling;
 use super::transitions::{Answer, Transitions};
 use super::used::{UseId, Uses};
 use crate::sabotage::{Sabotage, is_broken};
+use seriatim_limits::InOrder;
 use seriatim_spec::{Cancel, ClassId, StateId};
 
 /// Which operations are linearized and what state that leaves.
@@ -230,7 +231,7 @@ impl<'a> Space<'a> {
         self.choose_candidates(configuration);
         let mut candidates = std::mem::take(&mut self.candidates);
         if let Order::Mixed(seed) = self.order {
-            candidates.sort_by_key(|&rank| mixed(u64::from(rank.0) + (seed << 32)));
+            candidates.put_in_order_by_key(|&rank| mixed(u64::from(rank.0) + (seed << 32)));
         }
         (candidates, std::mem::take(&mut self.helpers))
     }

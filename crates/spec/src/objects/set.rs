@@ -14,6 +14,7 @@ use crate::vocabulary::{
 };
 use hashbrown::HashMap;
 use seriatim_history::{History, Operation, ValueId, Values};
+use seriatim_limits::InOrder;
 use std::sync::Arc;
 
 /// A set.
@@ -112,7 +113,7 @@ impl Set {
         }
         let mut elements: Vec<ValueId> = history.operations().map(|op| op.arg()).collect();
         elements.extend(&init);
-        elements.sort_unstable();
+        elements.put_in_order();
         elements.dedup();
         Set::over(history.values().clone(), elements, init, split)
     }
@@ -343,7 +344,7 @@ fn sorted(answer: Answer) -> Answer {
     match answer {
         Answer::Items(items) => {
             let mut items = items.into_vec();
-            items.sort_unstable();
+            items.put_in_order();
             Answer::Items(items.into())
         }
         other => other,
