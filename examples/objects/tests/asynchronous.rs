@@ -117,22 +117,82 @@ fn a_queue_of_tokio_is_a_queue_on_its_runtime() {
 #[test]
 fn receivers_that_wait_are_right_also_if_some_are_dropped() {
     for cancel in [0.0, 0.4] {
-        let test = channel::test(true, cancel).hang_after(Duration::from_secs(60));
-        let passed = test.executions(300).budget(Duration::from_secs(60)).run();
+        let test = channel::test(cancel).hang_after(Duration::from_secs(60));
+        let passed = test.executions(60).budget(Duration::from_secs(60)).run();
         assert!(passed.unwrap_or_else(|failed| panic!("{failed}")).executions > 0);
     }
 }
 
+/// A counter behind a turn that is waited for. A call that is dropped while it has the turn gives it back, or does not.
 #[test]
 #[cfg(feature = "shuttle")]
-fn a_wake_up_that_is_lost_with_a_dropped_receiver_is_found() {
+fn a_turn_that_is_lost_with_a_dropped_call_is_a_deadlock() {
+    use seriatim_sync::Mutex;
+    use std::future::poll_fn;
+    use std::task::{Poll, Waker};
+
+    #[derive(Default)]
+    struct Turns(Mutex<(bool, Vec<Waker>)>, Mutex<u32>);
+
+    impl Turns {
+        fn give_back(&self) {
+            let mut turns = self.0.lock().unwrap();
+            turns.0 = false;
+            turns.1.drain(..).for_each(Waker::wake);
+        }
+    }
+
+    struct Turn<'t>(&'t Turns, bool);
+
+    impl Drop for Turn<'_> {
+        fn drop(&mut self) {
+            if self.1 {
+                self.0.give_back();
+            }
+        }
+    }
+
+    let test = |gives_back: bool, cancel: f64| {
+        test_async(Turns::default)
+            .operation("fetch_add", 1..3_u32, move |turns, more| async move {
+                poll_fn(|context| {
+                    let mut held = turns.0.lock().unwrap();
+                    if held.0 {
+                        held.1.push(context.waker().clone());
+                        return Poll::Pending;
+                    }
+                    held.0 = true;
+                    Poll::Ready(())
+                })
+                .await;
+                let mut turn = Turn(&turns, gives_back);
+                let mut waited = false;
+                poll_fn(|context| match std::mem::replace(&mut waited, true) {
+                    true => Poll::Ready(()),
+                    false => {
+                        context.waker().wake_by_ref();
+                        Poll::Pending
+                    }
+                })
+                .await;
+                let mut count = turns.1.lock().unwrap();
+                let saw = *count;
+                *count += more;
+                turn.1 = true;
+                saw
+            })
+            .cancel(cancel)
+            .spec("fetch-and-add")
+            .budget(Duration::from_secs(120))
+    };
     for seed in 0..3 {
-        let test = channel::test(false, 0.4).seed(seed).executions(20_000);
-        let failed = test.budget(Duration::from_secs(120)).run().unwrap_err();
-        assert!(failed.replay.contains("receive~"), "{failed}");
-        // Without receivers that are dropped nothing is lost.
-        let passed = channel::test(false, 0.0).seed(seed).executions(500).run();
-        assert!(passed.is_ok());
+        let failed = test(false, 0.3).seed(seed).executions(2000).run().unwrap_err();
+        assert!(failed.replay.contains("fetch_add~"), "{failed}");
+        assert!(failed.to_string().contains("deadlock"), "{failed}");
+        for (gives_back, cancel) in [(true, 0.3), (false, 0.0)] {
+            let passed = test(gives_back, cancel).seed(seed).executions(300).run();
+            assert!(passed.is_ok(), "{}", passed.unwrap_err());
+        }
     }
 }
 
@@ -180,7 +240,6 @@ mod channel {
 
     pub struct Channel {
         state: Mutex<State>,
-        passes_on: bool,
         closed: Mutex<u32>,
     }
 
@@ -193,15 +252,15 @@ mod channel {
             let mut state = self.0.state.lock().unwrap();
             let waits = state.line.len();
             state.line.retain(|(other, _)| *other != ticket);
-            if self.0.passes_on && state.line.len() == waits && !state.values.is_empty() {
+            if state.line.len() == waits && !state.values.is_empty() {
                 state.wake_one();
             }
         }
     }
 
     impl Channel {
-        pub fn new(passes_on: bool) -> Self {
-            Channel { state: Mutex::new(State::default()), passes_on, closed: Mutex::new(0) }
+        fn new() -> Self {
+            Channel { state: Mutex::new(State::default()), closed: Mutex::new(0) }
         }
 
         fn send(&self, value: u32) {
@@ -230,13 +289,13 @@ mod channel {
         }
 
         /// How often it was closed.
-        pub fn closed(&self) -> u32 {
+        fn closed(&self) -> u32 {
             *self.closed.lock().unwrap()
         }
     }
 
-    pub fn operations(passes_on: bool) -> AsyncTest<Channel> {
-        test_async(move || Channel::new(passes_on))
+    fn operations() -> AsyncTest<Channel> {
+        test_async(Channel::new)
             .operation(
                 "receive",
                 (),
@@ -252,7 +311,7 @@ mod channel {
             .once()
     }
 
-    pub fn test(passes_on: bool, cancel: f64) -> Test<Channel, Arc<Channel>, Shared> {
+    pub fn test(cancel: f64) -> Test<Channel, Arc<Channel>, Shared> {
         let model = |values: &mut VecDeque<u32>, call: &ModelCall| match call.name() {
             "send" => {
                 values.push_back(call.arg());
@@ -261,11 +320,11 @@ mod channel {
             "close" => ().reply(),
             _ => values.pop_front().map_or(Reply::Waits, u32::reply),
         };
-        operations(passes_on).cancel(cancel).declared().model(VecDeque::new(), model).finally(
-            |channel| match channel.closed() {
+        operations().cancel(cancel).declared().model(VecDeque::new(), model).finally(|channel| {
+            match channel.closed() {
                 0 | 1 => Ok(()),
                 times => Err(format!("closed {times} times")),
-            },
-        )
+            }
+        })
     }
 }
