@@ -4,7 +4,6 @@ use crate::{Alphabet, Answer, Bound, ChosenReader, ClassId, Spec};
 use seriatim_history::{
     Echo, History, InputError, Nil, OpId, Operation, Outcome, Problem, ValueId, Values,
 };
-use seriatim_limits::InOrder;
 use std::sync::Arc;
 
 /// A specification that understands recorded operations.
@@ -330,7 +329,7 @@ pub(crate) fn intern_lists(history: &mut History, depth: u32) {
         .collect();
     for _ in 0..depth {
         // In order, so that new values get the same ids in every run.
-        lists.put_in_order();
+        lists.sort_unstable();
         lists.dedup();
         let items = lists.iter().filter_map(|&id| history.items(id));
         lists = items.flatten().collect();

@@ -113,7 +113,7 @@ impl Set {
         }
         let mut elements: Vec<ValueId> = history.operations().map(|op| op.arg()).collect();
         elements.extend(&init);
-        elements.put_in_order();
+        elements.sort_unstable();
         elements.dedup();
         Set::over(history.values().clone(), elements, init, split)
     }
