@@ -19,6 +19,9 @@
 //!
 //! A library that installs no guard has no process-wide limits: then only a [`Cancel`] of its own
 //! stops it.
+//!
+//! Here is also what depends on the host: its [clock], how much it can [address](addressable), and
+//! sorting in little code where the size of the code counts ([`InOrder`]).
 
 pub mod account;
 mod addressable;
