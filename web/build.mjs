@@ -7,17 +7,19 @@
 import { spawnSync } from "node:child_process";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
+import { split } from "./split.mjs";
 
 const TARGET = "wasm32-unknown-unknown";
+const LINKED = ["-C", "link-arg=-zstack-size=8388608", "-C", "link-arg=--compress-relocations"];
 const here = import.meta.dirname;
 const root = join(here, "..");
 const target = resolve(root, process.env.CARGO_TARGET_DIR ?? "target");
 const folder = join(target, "page");
 
-/** Compiles the module. The stack is ours to choose: parsers and printers are recursive. */
+/** Compiles the module. The stack is ours to choose: parsers and printers are recursive. Numbers have no more bytes than they need. */
 function compiled() {
   const words = ["rustc", "--quiet", "--lib", "--crate-type", "cdylib", "-p", "seriatim-web", "--profile", "web", "--target", TARGET];
-  const built = spawnSync("cargo", [...words, "--", "-C", "link-arg=-zstack-size=8388608"], { cwd: root, stdio: "inherit" });
+  const built = spawnSync("cargo", [...words, "--", ...LINKED], { cwd: root, stdio: "inherit" });
   if (built.status !== 0) process.exit(built.status ?? 1);
   return readFileSync(join(target, TARGET, "web/seriatim_web.wasm"));
 }
@@ -29,7 +31,7 @@ const shared = (name) => readFileSync(join(root, "crates/report/web", name), "ut
 
 /** Packs bytes: gzip, with its window of 32 KB, would make the module half as large again. Nothing in it is aligned. */
 function packed(bytes) {
-  const words = ["--format=lzma", "--lzma1=preset=9e,lc=4,lp=0,pb=0", "--stdout"];
+  const words = ["--format=lzma", "--lzma1=preset=9e,lc=2,lp=0,pb=0", "--stdout"];
   const ran = spawnSync("xz", words, { input: bytes, maxBuffer: 1 << 28 });
   if (ran.status !== 0) throw new Error(`xz cannot be run: ${ran.error ?? ran.stderr}`);
   return ran.stdout;
@@ -69,15 +71,15 @@ function scripts() {
 }
 
 function page(lengths, small) {
+  const attribute = JSON.stringify(lengths).replaceAll('"', "&quot;");
   const places = {
     head: shared("head.html"),
     foot: shared("foot.html"),
     title: "Is it linearizable?",
     allowed: " 'wasm-unsafe-eval' blob:; worker-src blob:",
     styles: part("style.css"),
-    worker: [part("lzma.js"), part("worker.js")].join("\n\n"),
-    module: lengths.module,
-    length: lengths.scripts,
+    worker: ["lzma.js", "streams.js", "worker.js"].map(part).join("\n\n"),
+    lengths: attribute,
     packed: inPairs(small),
     scripts: part("boot.js"),
   };
@@ -90,10 +92,12 @@ function page(lengths, small) {
 const out = process.argv[2] ?? join(folder, "seriatim.html");
 const module = compiled();
 [folder, dirname(out)].forEach((place) => mkdirSync(place, { recursive: true }));
+const streams = split(module);
 const scripted = scripts();
-const small = packed(Buffer.concat([module, scripted]));
+const small = packed(Buffer.concat([streams.bytes, scripted]));
+const lengths = { ...streams.lengths, scripts: scripted.length };
 // The mark at the beginning says UTF-16, whatever a server says of the file.
-const text = Buffer.from(`\ufeff${page({ module: module.length, scripts: scripted.length }, small)}`, "utf16le");
+const text = Buffer.from(`\ufeff${page(lengths, small)}`, "utf16le");
 writeFileSync(out, text);
 writeFileSync(join(folder, "seriatim.wasm"), module);
 console.log(`${out}: ${text.length} bytes, with a module of ${module.length} bytes; it and the scripts have ${small.length} packed`);

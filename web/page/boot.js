@@ -31,5 +31,5 @@ unpacker.onmessage = ({ data: { module, scripts, broken } }) => {
   globalThis.seriatim = { module, worker };
   document.body.append(Object.assign(document.createElement("script"), { textContent: scripts }));
 };
-unpacker.postMessage({ packed: fromPairs(box.textContent), lengths: { module: Number(box.dataset.module), scripts: Number(box.dataset.scripts) } });
+unpacker.postMessage({ packed: fromPairs(box.textContent), lengths: JSON.parse(box.dataset.lengths) });
 box.remove();

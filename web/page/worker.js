@@ -30,11 +30,12 @@ function answer(question, log) {
   return JSON.parse(text);
 }
 
-/** What `build.mjs` packed: the module, and behind it the scripts of the page. */
+/** What `build.mjs` packed: the module in streams, and behind them the scripts of the page. */
 async function opened(packed, lengths) {
-  const bytes = unpacked(packed, lengths.module + lengths.scripts);
-  const module = await WebAssembly.compile(bytes.subarray(0, lengths.module));
-  return { module, scripts: decoder.decode(bytes.subarray(lengths.module)) };
+  const streams = [lengths.before, lengths.after, ...lengths.streams].reduce((sum, length) => sum + length);
+  const bytes = unpacked(packed, streams + lengths.scripts);
+  const module = await WebAssembly.compile(joined(bytes, lengths));
+  return { module, scripts: decoder.decode(bytes.subarray(streams)) };
 }
 
 onmessage = async ({ data: { packed, lengths, module, id, question, log } }) => {

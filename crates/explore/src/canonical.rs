@@ -29,6 +29,7 @@ use crate::subject::{Location, Subject};
 use seriatim_lang::machine::{FREED, State, VACANT};
 use seriatim_lang::steps::{NULL, Slot};
 use seriatim_lang::types::{Kind, Scalar};
+use seriatim_limits::InOrder;
 
 const UNKNOWN: u32 = u32::MAX;
 const UNNAMED: u8 = u8::MAX;
@@ -275,7 +276,7 @@ impl Canonical {
         let roles = &subject.machine.steps.threads;
         let mut order = std::mem::take(&mut self.naming.order);
         let stands = |thread: &usize| (roles[*thread].role, self.naming.locations[*thread]);
-        order.sort_by_key(stands);
+        order.put_in_order_by_key(stands);
         let mut keys = std::mem::take(&mut self.keys);
         let mut start = 0;
         while start < order.len() {
@@ -284,7 +285,7 @@ impl Canonical {
             if end - start > 1 {
                 let group = &mut order[start..end];
                 group.iter().for_each(|t| self.describe(subject, state, *t, &mut keys[*t]));
-                group.sort_by(|a, b| keys[*a].cmp(&keys[*b]));
+                group.put_in_order_by(|a, b| keys[*a].cmp(&keys[*b]));
                 let idle = subject.locations[first.1 as usize].idle;
                 alike(group, &keys, &mut |from, to| {
                     let alike = &group[from..to];

@@ -23,6 +23,7 @@ use rustc_hash::{FxHashMap, FxHashSet, FxHasher};
 use seriatim_lang::spec::{Datum, SpecState, SpecStop};
 use seriatim_lang::steps::NULL;
 use seriatim_lang::types::{Kind, Scalar};
+use seriatim_limits::InOrder;
 use std::collections::hash_map::Entry;
 use std::hash::{Hash, Hasher};
 use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
@@ -350,7 +351,7 @@ impl Configurations {
         if configs.is_empty() {
             return EMPTY;
         }
-        configs.sort_unstable();
+        configs.put_in_order();
         configs.dedup();
         let shard = (hash_of(&configs) >> 32) as u32 % SHARDS;
         let lock = &self.sets[shard as usize];

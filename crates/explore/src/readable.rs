@@ -12,6 +12,7 @@
 use crate::subject::Subject;
 use seriatim_lang::flow::expression_uses;
 use seriatim_lang::steps::*;
+use seriatim_limits::InOrder;
 use std::collections::BTreeMap;
 
 /// A place that can hold a reference.
@@ -160,7 +161,7 @@ impl Flow {
 
     /// Propagates what can be read against the direction of the moves.
     fn close(mut self) -> BTreeMap<Cell, u64> {
-        self.moves.sort_unstable();
+        self.moves.put_in_order();
         self.moves.dedup();
         let mut changed = true;
         while changed {

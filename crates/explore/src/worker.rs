@@ -15,6 +15,7 @@ use crate::subject::Subject;
 use seriatim_lang::choices::Choices;
 use seriatim_lang::machine::{Machine, Seen, State, Stop};
 use seriatim_lang::spec::SpecStop;
+use seriatim_limits::InOrder;
 
 /// What all workers of a search share.
 pub struct Common<'s> {
@@ -461,7 +462,7 @@ impl<'s> Worker<'s> {
                 self.orbit.push((common.configurations.print(&mut self.memos, renamed), renamed));
             }
         }
-        self.orbit.sort_unstable();
+        self.orbit.put_in_order();
         Ok(())
     }
 }

@@ -26,7 +26,7 @@ use std::cell::Cell;
 use std::future::Future;
 use std::pin::{Pin, pin};
 use std::rc::Rc;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll, Wake, Waker};
 
 /// Starts the declaration of a test of an object whose operations are `async`.
@@ -55,7 +55,8 @@ use std::task::{Context, Poll, Wake, Waker};
 pub fn test_async<T: Send + Sync + 'static>(
     make: impl Fn() -> T + Send + Sync + 'static,
 ) -> AsyncTest<T> {
-    AsyncTest { test: Test::new(make), executor: Arc::new(block_on), cancel: 0.0 }
+    let executor: Executor = Arc::new(block_on);
+    AsyncTest { test: Test::new(make), executor, chosen: Arc::default(), cancel: 0.0 }
 }
 
 /// A call of an async operation, to be driven to its end by whoever gets it.
@@ -68,14 +69,17 @@ type Executor = Arc<dyn Fn(Operation) + Send + Sync>;
 pub struct AsyncTest<T> {
     test: Test<T, Arc<T>, Shared>,
     executor: Executor,
+    /// The executor, once all is declared.
+    chosen: Arc<OnceLock<Executor>>,
     cancel: f64,
 }
 
 /// A call is dropped at its first, second or third wait.
 const WAITS: std::ops::RangeInclusive<u32> = 1..=3;
 
-/// The weight of an operation, so that fractions of it are numbers.
-const WEIGHT: u32 = 300;
+/// The weight of an operation, so that fractions of it are numbers: a third of a thousandth of a
+/// percent is one.
+const WEIGHT: u32 = 300_000;
 
 impl<T: Send + Sync + 'static> AsyncTest<T> {
     /// The share of the calls that are dropped while they wait, from 0 to 1. Counts for the
@@ -91,8 +95,8 @@ impl<T: Send + Sync + 'static> AsyncTest<T> {
     }
 
     /// Who drives the futures, instead of an executor of our own: `move |operation|
-    /// runtime.block_on(operation)`. To be said before the operations. It is for real threads: an
-    /// explorer schedules only what is made of `seriatim-sync`.
+    /// runtime.block_on(operation)`. It is for real threads: an explorer schedules only what is
+    /// made of `seriatim-sync`.
     pub fn on(mut self, drive: impl Fn(Operation) + Send + Sync + 'static) -> Self {
         self.executor = Arc::new(drive);
         self
@@ -112,16 +116,49 @@ impl<T: Send + Sync + 'static> AsyncTest<T> {
     {
         let (call, arguments) = (Arc::new(call), Arc::new(arguments));
         for waits in std::iter::once(None).chain(WAITS.map(Some)) {
-            let (call, executor) = (call.clone(), self.executor.clone());
+            let (call, chosen) = (call.clone(), self.chosen.clone());
             let named = waits.map_or(name.to_owned(), |waits| format!("{name}~{waits}"));
             self.test = self.test.declare(&named, Same(arguments.clone()), move |object, item| {
+                let executor = chosen.get().expect("calls are made when all is declared");
                 drive(
-                    &*executor,
+                    &**executor,
                     Dropped { future: Some(Box::pin(call(object.clone(), item))), waits },
                 )
             });
-            self.test.last().kind.method = name.into();
+            let declared = self.test.last().next().expect("it was just declared");
+            declared.kind.method = name.into();
         }
+        self
+    }
+
+    /// The operation declared last may wait for ever. See [`Test::blocking`].
+    pub fn blocking(mut self) -> Self {
+        self.test = self.test.blocking();
+        self
+    }
+
+    /// The operation declared last may wait as long as another one gets this reply. See
+    /// [`Test::blocking_while`].
+    pub fn blocking_while(mut self, name: &str, reply: impl IntoReply) -> Self {
+        self.test = self.test.blocking_while(name, reply);
+        self
+    }
+
+    /// The operation declared last is drawn this many times as often as one of weight 1.
+    pub fn weight(mut self, weight: u32) -> Self {
+        self.test = self.test.weight(weight);
+        self
+    }
+
+    /// The operation declared last occurs at most once in a scenario.
+    pub fn once(mut self) -> Self {
+        self.test = self.test.once();
+        self
+    }
+
+    /// The operation declared last is called by one thread only: threads count from 0.
+    pub fn only_on_thread(mut self, thread: usize) -> Self {
+        self.test = self.test.only_on_thread(thread);
         self
     }
 
@@ -132,6 +169,8 @@ impl<T: Send + Sync + 'static> AsyncTest<T> {
 
     /// The test with its operations, for everything else that tests can be told.
     pub fn declared(mut self) -> Test<T, Arc<T>, Shared> {
+        let chosen = self.chosen.set(self.executor);
+        assert!(chosen.is_ok(), "a test is declared once");
         let dropped = (f64::from(WEIGHT) * self.cancel).round() as u32;
         self.test.weigh(|kind| match kind.name == kind.method {
             true => WEIGHT - dropped,
@@ -241,5 +280,51 @@ fn block_on(operation: Operation) {
             has_rung = woken;
         }
         *has_rung = false;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::distinct;
+
+    /// The weights of the ways to call an operation: to its end, and dropped at each wait.
+    fn weights(test: &Test<(), Arc<()>, Shared>, method: &str) -> Vec<u32> {
+        test.kinds().filter(|kind| &*kind.method == method).map(|kind| kind.weight).collect()
+    }
+
+    #[test]
+    fn a_share_of_the_calls_is_dropped_however_small_and_whatever_their_weight() {
+        for share in [0.0, 0.0001, 0.1, 0.5, 1.0] {
+            let test = test_async(|| ())
+                .operation("push", distinct::<u32>(), |_, _| async {})
+                .weight(3)
+                .operation("pop", (), |_, ()| async {})
+                .cancel(share)
+                .declared();
+            let (push, pop) = (weights(&test, "push"), weights(&test, "pop"));
+            assert_eq!(push, pop.iter().map(|weight| 3 * weight).collect::<Vec<_>>());
+            let dropped: u32 = pop[1..].iter().sum();
+            let drawn = f64::from(dropped) / f64::from(pop.iter().sum::<u32>());
+            assert!((drawn - share).abs() < 1e-5, "{drawn} of the calls instead of {share}");
+            assert_eq!(dropped == 0, share == 0.0);
+        }
+    }
+
+    #[test]
+    fn what_is_said_of_an_operation_holds_for_every_way_to_call_it() {
+        let test = test_async(|| ())
+            .operation("close", (), |_, ()| async {})
+            .once()
+            .only_on_thread(1)
+            .operation("recv", (), |_, ()| async {})
+            .blocking()
+            .declared();
+        for kind in test.kinds() {
+            let closes = &*kind.method == "close";
+            assert_eq!(kind.at_most == 1, closes);
+            assert_eq!(kind.callers.thread() == Some(1), closes);
+            assert_eq!(matches!(kind.blocking, crate::subject::Blocking::Pending), !closes);
+        }
     }
 }

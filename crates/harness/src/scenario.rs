@@ -414,7 +414,8 @@ impl<'s> Drawing<'s> {
             Role::Only(kind) => kind == id,
         };
         let allowed = allowed && fits && kind.callers.admits(caller);
-        let used = self.used.iter().filter(|&&used| used == id).count();
+        let same = |used: &&KindId| self.subject.kind(**used).method == kind.method;
+        let used = self.used.iter().filter(same).count();
         if allowed && used < kind.at_most { u64::from(kind.weight) } else { 0 }
     }
 }

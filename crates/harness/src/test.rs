@@ -214,15 +214,25 @@ impl<T: Send + Sync + 'static, H: 'static, V> Test<T, H, V> {
         self
     }
 
-    /// Says how often each operation is drawn.
+    /// Says how often each way to call an operation is drawn.
     pub(crate) fn weigh(&mut self, weight: impl Fn(&Kind) -> u32) {
         for declared in &mut self.declaration.operations {
-            declared.kind.weight = weight(&declared.kind);
+            declared.kind.weight = declared.kind.weight.saturating_mul(weight(&declared.kind));
         }
     }
 
-    pub(crate) fn last(&mut self) -> &mut Declared<H> {
-        self.declaration.operations.last_mut().expect("say this after the operation that is meant")
+    /// What is declared, each way to call an operation by itself.
+    #[cfg(test)]
+    pub(crate) fn kinds(&self) -> impl Iterator<Item = &Kind> {
+        self.declaration.operations.iter().map(|declared| &declared.kind)
+    }
+
+    /// The operation declared last, by each of the ways to call it.
+    pub(crate) fn last(&mut self) -> impl Iterator<Item = &mut Declared<H>> {
+        let operations = &mut self.declaration.operations;
+        let last = operations.last().expect("say this after the operation that is meant");
+        let method = last.kind.method.clone();
+        operations.iter_mut().rev().take_while(move |declared| declared.kind.method == method)
     }
 
     /// The operation declared last is called by one thread only (a single consumer): threads count
@@ -233,7 +243,7 @@ impl<T: Send + Sync + 'static, H: 'static, V> Test<T, H, V> {
 
     /// Binds the operation declared last to a thread, and has as many threads as that needs.
     pub(crate) fn bind(mut self, callers: Callers) -> Self {
-        self.last().kind.callers = callers;
+        self.last().for_each(|declared| declared.kind.callers = callers);
         let thread = callers.thread().unwrap_or(0);
         let (least, most) = (*self.settings.threads.start(), *self.settings.threads.end());
         self.settings.threads = least.max(thread + 1)..=most.max(thread + 1);
@@ -242,13 +252,16 @@ impl<T: Send + Sync + 'static, H: 'static, V> Test<T, H, V> {
 
     /// The operation declared last is drawn this many times as often as one of weight 1.
     pub fn weight(mut self, weight: u32) -> Self {
-        self.last().kind.weight = weight;
+        let weighed = |declared: &mut Declared<H>| {
+            declared.kind.weight = declared.kind.weight.saturating_mul(weight);
+        };
+        self.last().for_each(weighed);
         self
     }
 
     /// The operation declared last occurs at most once in a scenario: `close`.
     pub fn once(mut self) -> Self {
-        self.last().kind.at_most = 1;
+        self.last().for_each(|declared| declared.kind.at_most = 1);
         self
     }
 
@@ -257,7 +270,7 @@ impl<T: Send + Sync + 'static, H: 'static, V> Test<T, H, V> {
     /// [`Reply::Waits`](crate::Reply::Waits)), it must not wait on when all other calls are done
     /// and the specification would let it go: that is a lost wake-up.
     pub fn blocking(mut self) -> Self {
-        self.last().kind.blocking = Blocking::Pending;
+        self.last().for_each(|declared| declared.kind.blocking = Blocking::Pending);
         self
     }
 
@@ -267,7 +280,8 @@ impl<T: Send + Sync + 'static, H: 'static, V> Test<T, H, V> {
     /// wake-up is a violation. An explorer knows that nothing else can happen; under stress a call
     /// has to wait for [`hang_after`](Test::hang_after) before it is blamed.
     pub fn blocking_while(mut self, name: &str, reply: impl IntoReply) -> Self {
-        self.last().kind.blocking = Blocking::While(name.into(), reply.reply());
+        let waits = Blocking::While(name.into(), reply.reply());
+        self.last().for_each(|declared| declared.kind.blocking = waits.clone());
         self
     }
 

@@ -10,6 +10,7 @@
 //! is, and what they accept is asked again.
 
 use crate::{Column, History, OpId, Time};
+use seriatim_limits::InOrder;
 
 impl History {
     /// Widens every operation by so many units of time on both sides. The times that the source
@@ -38,7 +39,7 @@ impl History {
         let mut rows: Vec<(Time, Option<Time>)> =
             (0..self.len()).map(OpId::from).map(times).collect();
         let mut order: Vec<u32> = (0..rows.len() as u32).collect();
-        order.sort_by_key(|&op| rows[op as usize].0);
+        order.put_in_order_by_key(|&op| rows[op as usize].0);
         for annotation in &mut self.annotations {
             let shown = |stamp| match usize::try_from(stamp) {
                 Ok(index) if index < self.clock.len() => self.clock.get(index),

@@ -26,6 +26,7 @@
 
 use crate::{Column, History, OpId, ProcessId, Time};
 use hashbrown::HashMap;
+use seriatim_limits::InOrder;
 
 /// A process goes from one operation to the next within an instant.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -47,7 +48,7 @@ pub(crate) fn sort(history: &mut History) {
         (call, history.ret(op).filter(|ret| *ret > call).unwrap_or(call))
     };
     let mut order: Vec<u32> = (0..history.len() as u32).collect();
-    order.sort_by_key(key);
+    order.put_in_order_by_key(key);
     history.permute(&order);
 }
 
@@ -89,7 +90,7 @@ fn stamp(history: &mut History, instants: &[Vec<Turn>]) {
     let ops = || (0..history.len()).map(OpId::from);
     let mut times: Vec<Time> =
         ops().flat_map(|op| [Some(history.call(op)), history.ret(op)]).flatten().collect();
-    times.sort_unstable();
+    times.put_in_order();
     times.dedup();
     let turns_at: HashMap<Time, u64> =
         instants.iter().map(|turns| (history.call(turns[0].after), turns.len() as u64)).collect();
@@ -120,7 +121,7 @@ fn stamp(history: &mut History, instants: &[Vec<Turn>]) {
     let span = |(&call, ret): (&Time, &Option<Time>)| ret.map_or(0, |ret| ret - call + 1);
     history.span = calls.iter().zip(&rets).map(span).collect();
     let mut order: Vec<u32> = (0..history.len() as u32).collect();
-    order.sort_by_key(|&op| calls[op as usize]);
+    order.put_in_order_by_key(|&op| calls[op as usize]);
     history.call = calls.into_iter().collect();
     history.clock = clock;
     history.permute(&order);

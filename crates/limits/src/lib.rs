@@ -19,6 +19,9 @@
 //!
 //! A library that installs no guard has no process-wide limits: then only a [`Cancel`] of its own
 //! stops it.
+//!
+//! Here is also what depends on the host: its [clock], how much it can [address](addressable), and
+//! sorting in little code where the size of the code counts ([`InOrder`]).
 
 pub mod account;
 mod addressable;
@@ -30,6 +33,7 @@ pub mod guard;
 pub mod measure;
 mod patient;
 mod reason;
+mod sorting;
 
 pub use addressable::addressable;
 pub use cancel::Cancel;
@@ -37,3 +41,4 @@ pub use checkpoint::{Stopped, both, checkpoint, checkpoint_now};
 pub use clock::Instant;
 pub use patient::Patient;
 pub use reason::{Reason, forget_memory, stop, stopped};
+pub use sorting::InOrder;

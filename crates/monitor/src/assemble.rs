@@ -9,6 +9,7 @@
 
 use crate::sabotage::{Sabotage, is_broken};
 use seriatim_history::{History, OpId, Outcome, Time};
+use seriatim_limits::InOrder;
 use seriatim_spec::Witness;
 
 /// Merges the orders of independent parts.
@@ -25,7 +26,7 @@ pub fn assemble(history: &History, orders: Vec<Vec<OpId>>) -> Witness {
         }
     }
     // Stable: operations of one part with the same point stay in the part's order.
-    points.sort_by_key(|&(point, _)| point);
+    points.put_in_order_by_key(|&(point, _)| point);
     Witness { order: points.into_iter().map(|(_, op)| op).collect() }
 }
 

@@ -7,6 +7,7 @@
 //! counterexample proves nothing; finding one disproves the promise.
 
 use seriatim_history::OpId;
+use seriatim_limits::InOrder;
 use seriatim_limits::checkpoint;
 use seriatim_spec::{Automaton, Cancel, ClassId, Interpretation, StateId};
 
@@ -85,7 +86,7 @@ fn successors(automaton: &mut dyn Automaton, states: &[StateId], class: ClassId)
     for &state in states {
         automaton.step(state, class, &mut next);
     }
-    next.sort_unstable();
+    next.put_in_order();
     next.dedup();
     next
 }

@@ -12,6 +12,7 @@
 
 use crate::search::{Engine, Memory, Part, Progress, Strategy};
 use seriatim_history::{History, Horizon, InputError, OpId};
+use seriatim_limits::InOrder;
 use seriatim_spec::{Cancel, Confirmation, Counterexample, DecidedBy, Reader, Refutation, refute};
 
 /// The second opinion says that the history is linearizable.
@@ -50,7 +51,7 @@ pub fn confirm(
     let Asked { part, core, decided_by } = *asked;
     let mut with_context: Vec<OpId> = core.operations.clone();
     with_context.extend(core.context.iter().flat_map(|context| &context.order));
-    with_context.sort_unstable();
+    with_context.put_in_order();
     let recorded = recorded(history, part, core.horizon);
     let mut confirmed = None;
     let is_all = recorded == with_context;

@@ -14,6 +14,7 @@ use crate::search::dovetail::{self, Finding, Plan, Rival, StopAt};
 use crate::versions::{self, Answer, Confirmed};
 use crate::whole::{Monitor, ask_first};
 use seriatim_history::{History, Horizon, OpId};
+use seriatim_limits::InOrder;
 use seriatim_spec::{
     Cancel, ClassId, Confirmation, Counterexample, DecidedBy, Explanation, Interpretation, Reader,
     Refutation, Stopped, refute,
@@ -156,7 +157,7 @@ impl Job<'_> {
         // The smallest first: an easy violation shows at once.
         let mut order: Vec<usize> =
             (0..parts.len()).filter(|&index| decisions[index].finding.is_none()).collect();
-        order.sort_by_key(|&index| parts[index].operations.len());
+        order.put_in_order_by_key(|&index| parts[index].operations.len());
         let operations: Vec<Vec<OpId>> =
             order.iter().map(|&index| parts[index].operations.clone()).collect();
         let slow: Vec<usize> =

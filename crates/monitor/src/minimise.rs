@@ -29,6 +29,7 @@ use crate::sabotage::{Sabotage, is_broken};
 use crate::search::{Engine, Memory, Part, Progress, Strategy, explain};
 use hashbrown::{HashMap, HashSet};
 use seriatim_history::{Event, History, Horizon, OpId, Time};
+use seriatim_limits::InOrder;
 use seriatim_spec::{
     Cancel, Claim, ClassId, Context, Counterexample, Explanation, Interpretation, LeftOut, Reader,
 };
@@ -182,7 +183,7 @@ impl<'a> Shrinker<'a> {
         if let Horizon::Until(end) = candidate.horizon {
             returns.retain(|&ret| ret <= end);
         }
-        returns.sort_unstable();
+        returns.put_in_order();
         returns.dedup();
         let (mut good, mut step) = (self.first_suspect(candidate, &returns), 1);
         let mut bad = loop {
@@ -251,7 +252,7 @@ impl<'a> Shrinker<'a> {
     fn take_out_values(&mut self, candidate: &mut Candidate) {
         let mut lots = self.value_lots(candidate);
         // Values that occur late are those that the violation is about: try the early ones first.
-        lots.sort_by_key(|lot| *lot.iter().max().expect("no lot is empty"));
+        lots.put_in_order_by_key(|lot| *lot.iter().max().expect("no lot is empty"));
         self.take_out(candidate, lots);
     }
 

@@ -9,6 +9,7 @@ use crate::partition::Part;
 use crate::sabotage::{Sabotage, is_broken};
 use crate::search::dovetail::Finding;
 use seriatim_history::{History, Horizon, InputError, OpId};
+use seriatim_limits::InOrder;
 use seriatim_spec::{
     Interpretation, Invalid, Limit, Reader, Replayed, Witness, replay, replay_by_steps,
 };
@@ -38,7 +39,7 @@ pub(crate) fn replay_parts(
             None => Ok(replay_by_steps(history, reading, witness)),
         };
     }
-    kept.sort_unstable();
+    kept.put_in_order();
     let place = |op: OpId| OpId::from(kept.binary_search(&op).unwrap_or(kept.len()));
     let order = witness.order.into_iter().map(place).collect();
     let mut excerpt = history.restricted(&kept, Horizon::Whole);

@@ -42,6 +42,7 @@ use crate::sabotage::{Sabotage, is_broken};
 use crate::search::Memory;
 use hashbrown::{HashMap, HashSet};
 use seriatim_history::{History, Horizon, InputError, OpId, Outcome, Time};
+use seriatim_limits::InOrder;
 use seriatim_limits::Instant;
 use seriatim_spec::{
     Attempt, Automaton, Cancel, Checked, ClassId, Confirmation, Counterexample, DecidedBy,
@@ -341,10 +342,10 @@ impl Question<'_> {
         }
         let mut groups: Vec<Vec<OpId>> = groups.into_values().collect();
         groups.iter_mut().for_each(|group| {
-            group.sort_unstable();
+            group.put_in_order();
             group.dedup();
         });
-        groups.sort_unstable();
+        groups.put_in_order();
         let is_silent = |op: &OpId| class(*op).is_some_and(|class| alphabet.is_read_only(class));
         groups.extend(operations.iter().copied().filter(is_silent).map(|op| vec![op]));
         groups
@@ -562,7 +563,7 @@ impl<'q> Search<'q> {
             }
             steps.extend(after.iter().map(|&after| Step { item, place, before, after }));
         }
-        steps.sort_by_key(|step| step.item.op);
+        steps.put_in_order_by_key(|step| step.item.op);
         for index in 0..self.pending.len() {
             let Pending { item, chain, after: needed } = self.pending[index];
             let place = self.chains.len() + index;

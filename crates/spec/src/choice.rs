@@ -11,6 +11,7 @@ use crate::parameters::{Parameter, Parameters, Takes};
 use crate::spec_error::SpecError;
 use crate::vocabulary::{Failures, Interpretation, Reader};
 use seriatim_history::{History, InputError, Value};
+use seriatim_limits::InOrder;
 use std::fmt;
 
 /// A specification that was chosen by name, with its parameters.
@@ -144,7 +145,7 @@ impl SpecChoice {
                 methods.any(|method| method.names[0].eq_ignore_ascii_case(name))
             })
         };
-        fitting.sort_by_key(|choice| !own_names(choice));
+        fitting.put_in_order_by_key(|choice| !own_names(choice));
         Ok(fitting)
     }
 

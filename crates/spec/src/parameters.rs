@@ -1,6 +1,7 @@
 //! The parameters of a specification: what it declares, and what was given to it.
 
 use seriatim_history::{History, Value, ValueId};
+use seriatim_limits::InOrder;
 
 /// A parameter of a specification.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -140,7 +141,7 @@ impl Parameters {
             .iter()
             .map(|(key, value)| (history.intern(key), history.intern(value)))
             .collect();
-        entries.sort_unstable();
+        entries.put_in_order();
         entries
     }
 }

@@ -12,6 +12,7 @@
 
 use crate::{Next, Rise, Spec, Version, Versions, VersionsOf};
 use hashbrown::HashSet;
+use seriatim_limits::InOrder;
 
 /// An object whose version also rises by itself.
 pub struct Sparse<S> {
@@ -38,7 +39,7 @@ pub fn in_between(
     let mentioned = mentions.unwrap_or_default().iter();
     fixed.extend(mentioned.filter(|version| (first..=highest).contains(version)));
     let row = |version: u64| mentions.map_or(u64::MAX, |_| untold(version) as u64);
-    fixed.sort_unstable();
+    fixed.put_in_order();
     fixed.dedup();
     let mut all: Vec<u64> = Vec::with_capacity(fixed.len());
     for (place, &version) in fixed.iter().enumerate() {
@@ -117,7 +118,7 @@ impl<S: Spec> Sparse<S> {
         if untold == 0 {
             return Some(Sparse { spec, unmade: Vec::new() });
         }
-        made.sort_unstable();
+        made.put_in_order();
         made.dedup();
         let beyond = beyond.filter(|&beyond| beyond > first);
         let named = made.iter().chain(&seen).copied().chain(beyond);

@@ -37,6 +37,7 @@ use crate::transaction::{Clock, KeyId, Op, Outcome as Ended, Transaction, Transa
 use crate::witness::{Moment, Witness};
 use hashbrown::{HashMap, HashSet};
 use seriatim_history::{Time, ValueId};
+use seriatim_limits::InOrder;
 use std::collections::BTreeMap;
 
 /// What the search found.
@@ -143,7 +144,7 @@ impl Search {
     fn new(history: &Transactions, prepared: &Prepared, level: Level, demand: Demand) -> Search {
         let items = items(history, prepared, demand);
         let mut by_return: Vec<u32> = (0..items.len() as u32).collect();
-        by_return.sort_by_key(|&item| items[item as usize].ret);
+        by_return.put_in_order_by_key(|&item| items[item as usize].ret);
         let mut place = vec![0; items.len()];
         by_return.iter().enumerate().for_each(|(at, &item)| place[item as usize] = at);
         let mut random = Random::new(42);
@@ -266,7 +267,7 @@ impl Search {
                 _ => {}
             }
         }
-        begins.sort_by_key(|step| match *step {
+        begins.put_in_order_by_key(|step| match *step {
             Step::Begin(item) | Step::Commit(item) | Step::Whole(item) => {
                 self.items[item as usize].ret
             }
@@ -506,7 +507,7 @@ fn bind_lists(history: &Transactions, prepared: &Prepared, items: &mut [Item]) {
 /// Sorts by call; the places that items name follow.
 fn by_call(items: Vec<Item>) -> Vec<Item> {
     let mut order: Vec<usize> = (0..items.len()).collect();
-    order.sort_by_key(|&index| items[index].call);
+    order.put_in_order_by_key(|&index| items[index].call);
     let mut place = vec![0u32; items.len()];
     order.iter().enumerate().for_each(|(new, &old)| place[old] = new as u32);
     let mut items: Vec<Item> = items;
@@ -516,7 +517,7 @@ fn by_call(items: Vec<Item>) -> Vec<Item> {
     }
     let mut sorted: Vec<(u32, Item)> =
         items.into_iter().enumerate().map(|(old, item)| (place[old], item)).collect();
-    sorted.sort_by_key(|entry| entry.0);
+    sorted.put_in_order_by_key(|entry| entry.0);
     sorted.into_iter().map(|entry| entry.1).collect()
 }
 

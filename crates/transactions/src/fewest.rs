@@ -16,6 +16,7 @@
 use crate::minimise::{Judge, Look};
 use crate::solve::Limits;
 use crate::transaction::{Transactions, TxnId, Writers};
+use seriatim_limits::InOrder;
 
 /// How many transactions a violation needs, of some that were looked at.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -84,7 +85,7 @@ impl Search<'_, '_> {
     fn look(&mut self, ids: &[TxnId]) -> Look {
         self.looks += 1;
         let mut ids = ids.to_vec();
-        ids.sort_unstable();
+        ids.put_in_order();
         let look = self.judge.look(&self.history.part(&ids, &self.writers));
         if let Look::Violated(core) = &look
             && core.len() < self.best.len()
@@ -203,7 +204,7 @@ impl<'s> Meeting<'s> {
         }
         let smallest = bits(open).min_by_key(|&index| self.sets[index].len())?;
         let mut ids = self.sets[smallest].clone();
-        ids.sort_by_key(|id| std::cmp::Reverse((self.hits[id] & open).count_ones()));
+        ids.put_in_order_by_key(|id| std::cmp::Reverse((self.hits[id] & open).count_ones()));
         for id in ids {
             self.chosen.push(id);
             if self.meet(open & !self.hits[&id], more - 1)? {

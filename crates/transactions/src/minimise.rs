@@ -10,6 +10,7 @@ use crate::fewest::{Needed, fewest};
 use crate::solve::Limits;
 use crate::transaction::{KeyId, Op, Transaction, Transactions, TxnId, Writers, restricted};
 use seriatim_history::ValueId;
+use seriatim_limits::InOrder;
 
 /// A violated part of a history.
 #[derive(Clone, Debug)]
@@ -102,7 +103,7 @@ fn around(whole: &Transactions, ids: &[TxnId]) -> Vec<TxnId> {
     let to = (last.index() + margin).min(whole.len() - 1);
     let near = (from..=to).take(2 * AROUND).map(|index| TxnId(index as u32));
     let mut around: Vec<TxnId> = near.chain(ids.iter().copied()).collect();
-    around.sort_unstable();
+    around.put_in_order();
     around.dedup();
     around
 }
@@ -122,7 +123,7 @@ fn with_all_writers(whole: &Transactions, core: Vec<TxnId>, writers: &Writers) -
             ids.extend(sources.filter(|all| all.len() > 1).flatten());
         }
     }
-    ids.sort_unstable();
+    ids.put_in_order();
     ids.dedup();
     ids
 }
@@ -180,7 +181,7 @@ impl Looker<'_, '_> {
         let (other, needed) = fewest(&part, &known, self.limits, self.judge);
         let back = |other: Vec<TxnId>| {
             let mut other: Vec<TxnId> = other.iter().map(|id| around[id.index()]).collect();
-            other.sort_unstable();
+            other.put_in_order();
             other
         };
         (other.map(back), needed)
@@ -196,7 +197,7 @@ impl Looker<'_, '_> {
             }
             Look::Violated(core) => {
                 let mut smaller: Vec<TxnId> = core.iter().map(|id| ids[id.index()]).collect();
-                smaller.sort_unstable();
+                smaller.put_in_order();
                 // The refutation should need no more; if it does after all, nothing is lost.
                 let again = self.judge.look(&self.whole.part(&smaller, &self.writers));
                 let is_enough = matches!(again, Look::Violated(_));

@@ -11,6 +11,7 @@
 //! are chained through the stack of all of them. It would be unsound to undo them in another order
 //! than last first.
 
+use seriatim_limits::InOrder;
 use seriatim_limits::checkpoint;
 
 /// A node.
@@ -312,11 +313,11 @@ impl Order {
     fn reorder(&mut self, from: Node, to: Node) {
         let mut forward = std::mem::take(&mut self.queue);
         let mut moved = self.ancestors(from, self.place(to));
-        forward.sort_unstable_by_key(|&node| self.place[node as usize]);
-        moved.sort_unstable_by_key(|&node| self.place[node as usize]);
+        forward.put_in_order_by_own_key(|&node| self.place[node as usize]);
+        moved.put_in_order_by_own_key(|&node| self.place[node as usize]);
         moved.append(&mut forward);
         let mut places: Vec<u32> = moved.iter().map(|&node| self.place[node as usize]).collect();
-        places.sort_unstable();
+        places.put_in_order();
         self.lowest_moved = self.lowest_moved.min(places[0] as usize);
         for (&node, &place) in moved.iter().zip(&places) {
             self.place[node as usize] = place;

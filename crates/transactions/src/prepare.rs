@@ -29,6 +29,7 @@ use crate::mutation::{Mutant, is_on};
 use crate::transaction::{KeyId, Kind, Op, Outcome, Transaction, Transactions, TxnId};
 use hashbrown::HashMap;
 use seriatim_history::{Time, ValueId};
+use seriatim_limits::InOrder;
 use seriatim_limits::checkpoint;
 
 /// A version of a key: the value that one transaction left there. The first ones are the initial
@@ -199,7 +200,7 @@ impl Prepared {
             first.clear();
             first.extend(self.sources(txn).map(|source| source.1));
             first.push(before(txn));
-            first.sort_unstable();
+            first.put_in_order();
             first.dedup();
             edges.extend(first.iter().map(|&first| [first, txn as Node]));
         }
@@ -477,7 +478,7 @@ impl<'h> Preparation<'h> {
     /// abort, and every transaction's appends whole.
     fn judge_lists(&mut self) {
         let mut keys: Vec<KeyId> = self.longest.keys().copied().collect();
-        keys.sort_unstable();
+        keys.put_in_order();
         for key in keys {
             let Longest { items, reader } = self.longest[&key];
             let mut seen = hashbrown::HashSet::new();

@@ -21,6 +21,7 @@ use crate::transaction::{KeyId, Kind, Op, Outcome, Transaction, Transactions, Tx
 use crate::witness::{Moment, Witness};
 use hashbrown::HashMap;
 use seriatim_history::{Time, ValueId};
+use seriatim_limits::InOrder;
 use seriatim_limits::checkpoint;
 
 /// Why a witness shows nothing.
@@ -357,7 +358,7 @@ impl<'h> Axioms<'h> {
                 }
             }
             let mut changed: Vec<KeyId> = ops.iter().filter_map(Op::changes).collect();
-            changed.sort_unstable();
+            changed.put_in_order();
             changed.dedup();
             writes.push(changed);
         }
@@ -461,7 +462,7 @@ impl<'h> Axioms<'h> {
     fn by_session(&self) -> Vec<(&Transaction, u32)> {
         let mut all: Vec<(TxnId, u32)> =
             self.order.iter().enumerate().map(|(index, &id)| (id, index as u32 + 1)).collect();
-        all.sort_unstable();
+        all.put_in_order();
         all.into_iter().map(|(id, place)| (self.history.get(id), place)).collect()
     }
 

@@ -34,6 +34,7 @@ use crate::solve::Defect;
 use crate::transaction::KeyId;
 use crate::weak::Outcome;
 use hashbrown::HashMap;
+use seriatim_limits::InOrder;
 use seriatim_limits::checkpoint;
 
 /// Decides one of the session guarantees.
@@ -234,7 +235,7 @@ impl Guarantee<'_> {
                 core.extend(node.map(|node| node as Node));
             }
         }
-        core.sort_unstable();
+        core.put_in_order();
         core.dedup();
         core
     }

@@ -30,6 +30,7 @@ use crate::prepare::Prepared;
 use crate::solve::{Defect, Limits, sensible_order};
 use crate::transaction::KeyId;
 use hashbrown::HashMap;
+use seriatim_limits::InOrder;
 use seriatim_limits::checkpoint;
 use std::collections::VecDeque;
 
@@ -320,7 +321,7 @@ impl<'p> Weak<'p> {
                 core.extend(node.map(|(node, _)| node as Node));
             }
         }
-        core.sort_unstable();
+        core.put_in_order();
         core.dedup();
         core.retain(|&node| node != 0);
         core

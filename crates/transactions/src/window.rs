@@ -15,6 +15,7 @@ use crate::generate::Random;
 use crate::prepare::{Prepared, Version, prepare};
 use crate::transaction::{Transactions, TxnId};
 use hashbrown::HashSet;
+use seriatim_limits::InOrder;
 use seriatim_limits::{Instant, checkpoint};
 
 struct Frame {
@@ -85,9 +86,9 @@ impl<'p> Window<'p> {
     fn new(prepared: &'p Prepared) -> Self {
         let txns = prepared.txns.len();
         let mut by_call: Vec<u32> = (1..txns as u32).collect();
-        by_call.sort_by_key(|&txn| prepared.txns[txn as usize].call);
+        by_call.put_in_order_by_key(|&txn| prepared.txns[txn as usize].call);
         let mut by_return = by_call.clone();
-        by_return.sort_by_key(|&txn| prepared.txns[txn as usize].ret);
+        by_return.put_in_order_by_key(|&txn| prepared.txns[txn as usize].ret);
         let mut places = vec![[0; 2]; txns];
         for (side, sorted) in [&by_call, &by_return].into_iter().enumerate() {
             sorted.iter().enumerate().for_each(|(at, &txn)| places[txn as usize][side] = at);
@@ -159,7 +160,7 @@ impl<'p> Window<'p> {
             }
             choices.push(txn);
         }
-        choices.sort_by_key(|&txn| txns[txn as usize].ret);
+        choices.put_in_order_by_key(|&txn| txns[txn as usize].ret);
         choices
     }
 

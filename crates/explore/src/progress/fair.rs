@@ -14,6 +14,7 @@ use crate::trace::Start;
 use crate::worker::reason;
 use rustc_hash::FxHashMap;
 use seriatim_lang::spec::{Datum, SpecStop};
+use seriatim_limits::InOrder;
 use std::collections::VecDeque;
 
 /// The mark that a thread gets its turn: it takes a step, or cannot, or is idle.
@@ -68,7 +69,7 @@ pub fn starvation_free(
     let all = 0..product.threads;
     let turns = turns(product.threads);
     let mut subsets: Vec<u32> = (1..1 << product.threads).collect();
-    subsets.sort_by_key(|who| (who.count_ones(), *who));
+    subsets.put_in_order_by_key(|who| (who.count_ones(), *who));
     for who in subsets {
         let others = all.clone().filter(|thread| who >> thread & 1 == 0);
         let mut needed = others.fold(turns, |marks, thread| marks | rests(thread));

@@ -32,6 +32,7 @@ use seriatim_lang::liveness::Liveness;
 use seriatim_lang::spec::SpecStop;
 use seriatim_lang::steps::{NULL, Op, Pc, Reg, Slot};
 use seriatim_lang::types::{Kind, Scalar};
+use seriatim_limits::InOrder;
 use std::cell::RefCell;
 use std::rc::Rc;
 
@@ -297,7 +298,7 @@ impl<'s> Canonical<'s> {
             return Ok(vec![threads]);
         }
         let ranks: Vec<Vec<i32>> = threads.iter().map(|t| self.rank(state, standing, *t)).collect();
-        threads.sort_by(|a, b| ranks[*a].cmp(&ranks[*b]));
+        threads.put_in_order_by(|a, b| ranks[*a].cmp(&ranks[*b]));
         let mut orders = vec![vec![]];
         let mut at = 0;
         while at < threads.len() {

@@ -19,6 +19,7 @@ use crate::outcome::ViolationKind;
 use crate::subject::Subject;
 use seriatim_lang::machine::Fault;
 use seriatim_lang::spec::{Datum, SpecState};
+use seriatim_limits::InOrder;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The two accesses of a race, as places in the run.
@@ -140,7 +141,7 @@ impl Witness<'_> {
                     }
                     let mut longer = done.clone();
                     longer.push(*at);
-                    longer.sort_unstable();
+                    longer.put_in_order();
                     if seen.insert((longer.clone(), after.clone())) {
                         todo.push((longer, after));
                     }

@@ -38,6 +38,7 @@ use rustc_hash::FxHashMap;
 use seriatim_lang::flow::successors;
 use seriatim_lang::steps::{Op, Ordering, Orders, Pc, Root, Steps};
 use seriatim_lang::{Diagnostic, Program, Span};
+use seriatim_limits::InOrder;
 use seriatim_spec::Cancel;
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
@@ -170,7 +171,7 @@ fn sites(steps: &Steps) -> Vec<Site> {
             found.push(Site { span: instr.span, kind, order: failure, relies });
         }
     }
-    found.sort_by_key(|site| site.span.start);
+    found.put_in_order_by_key(|site| site.span.start);
     found
 }
 

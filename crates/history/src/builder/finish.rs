@@ -2,6 +2,7 @@
 
 use super::Builder;
 use crate::{History, InputError, OpId, Problem, ties};
+use seriatim_limits::InOrder;
 use std::cmp::Ordering;
 use std::sync::{Arc, OnceLock};
 
@@ -33,7 +34,7 @@ impl Builder {
     fn sort_by_call(&mut self) {
         let history = &mut self.history;
         let mut order: Vec<u32> = (0..history.len() as u32).collect();
-        order.sort_by_key(|&op| history.call.get(op as usize));
+        order.put_in_order_by_key(|&op| history.call.get(op as usize));
         history.permute(&order);
     }
 

@@ -15,6 +15,7 @@ use super::write::{Inexpressible, LogEvent, WriteError, has_echo, has_nil_result
 use crate::{
     Annotation, Conventions, Echo, History, Nil, Operation, Outcome, Time, Value, ValueId,
 };
+use seriatim_limits::InOrder;
 use std::io::{self, Write};
 
 /// The first line of a history in which `nil` is a result like any other.
@@ -172,7 +173,7 @@ fn moments(history: &History) -> Vec<(Time, String)> {
             lines.push((annotation.end, moment(annotation, &text)));
         }
     }
-    lines.sort_by_key(|(at, _)| *at);
+    lines.put_in_order_by_key(|(at, _)| *at);
     lines.reverse();
     lines
 }

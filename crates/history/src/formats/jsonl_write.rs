@@ -9,6 +9,7 @@ use super::Format;
 use super::json::{write_string, write_value};
 use super::write::{LogEvent, WriteError, has_echo, has_nil_result, log_events};
 use crate::{Annotation, Echo, History, Nil, Operation, Outcome, Since, Time, Timescale, ValueId};
+use seriatim_limits::InOrder;
 use std::io::{self, Write};
 
 /// Writes one operation per line.
@@ -184,7 +185,7 @@ struct Annotations<'h> {
 impl<'h> Annotations<'h> {
     fn of(history: &'h History) -> Self {
         let mut waiting: Vec<&Annotation> = history.annotations().iter().collect();
-        waiting.sort_by_key(|annotation| annotation.end);
+        waiting.put_in_order_by_key(|annotation| annotation.end);
         waiting.reverse();
         Annotations { history, waiting }
     }

@@ -8,6 +8,7 @@ use super::edn::{Edn, Start};
 use super::json::Json;
 use crate::{InputError, Value};
 use memchr::memchr_iter;
+use seriatim_limits::InOrder;
 use std::io::Read;
 
 /// How records are written.
@@ -218,7 +219,7 @@ fn table(
         if names.is_empty() {
             names = cells;
             let mut sorted: Vec<&String> = names.iter().collect();
-            sorted.sort_unstable();
+            sorted.put_in_order();
             if let Some(twice) = sorted.windows(2).find(|pair| pair[0] == pair[1]) {
                 return Err(InputError::syntax(source, line, "each column once", twice[0]));
             }

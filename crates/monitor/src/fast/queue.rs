@@ -43,6 +43,7 @@ use crate::fast::structures::buckets::Buckets;
 use crate::fast::{Declined, Part};
 use crate::sabotage::{Sabotage, is_broken};
 use seriatim_history::OpId;
+use seriatim_limits::InOrder;
 use seriatim_spec::{Claim, names};
 
 /// Decides a part of a queue's history.
@@ -166,7 +167,7 @@ impl Times {
             *first = peek.span.ret.min(*first);
         }
         let mut cuts = empty_cells.to_vec();
-        cuts.sort_unstable();
+        cuts.put_in_order();
         cuts.dedup();
         let mut times = Times {
             enter: container.insert.iter().map(|insert| insert.call).collect(),
@@ -325,7 +326,7 @@ fn cycle(times: &Times, lowest: Item, first: Item, second: Option<Item>) -> Vec<
     };
     let mut three = vec![lowest, first];
     three.extend(second);
-    three.sort_unstable();
+    three.put_in_order();
     three.dedup();
     for (index, &a) in three.iter().enumerate() {
         for &b in &three[..index] {
@@ -365,7 +366,7 @@ fn merge(container: &Container, coverage: &Coverage, plan: &Plan) -> Vec<OpId> {
     let cells = plan.empty_cells.iter().map(|&empty| cell(empty));
     let ops = container.empties.iter().map(|empty| empty.op);
     let mut empties: Vec<(Rank, OpId)> = cells.zip(ops).collect();
-    empties.sort_unstable();
+    empties.put_in_order();
     merge_by_cell(&ins, &outs, &empties)
 }
 

@@ -1,6 +1,7 @@
 //! Making the verdict that a history is wrong.
 
 use seriatim_history::{Horizon, OpId, Time};
+use seriatim_limits::InOrder;
 use seriatim_spec::{Claim, Counterexample, Explanation};
 
 /// A violation shown by some operations.
@@ -14,7 +15,7 @@ pub(super) fn counterexample_until(operations: Vec<OpId>, until: Time, sentence:
 }
 
 fn violation(mut operations: Vec<OpId>, horizon: Horizon, sentence: String) -> Claim {
-    operations.sort_unstable();
+    operations.put_in_order();
     operations.dedup();
     Claim::Violation(Counterexample {
         operations,

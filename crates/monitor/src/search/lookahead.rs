@@ -15,6 +15,7 @@ use super::mask::Mask;
 use super::part::{Part, Rank};
 use super::space::Configuration;
 use hashbrown::HashMap;
+use seriatim_limits::InOrder;
 use seriatim_spec::ClassId;
 
 /// The observations and the reopening operations of a part, by key.
@@ -63,7 +64,7 @@ impl Lookahead {
                 reopenings.push(rank);
             }
         }
-        reopenings.sort_by_key(|&rank| part.called_at(rank));
+        reopenings.put_in_order_by_key(|&rank| part.called_at(rank));
         for rank in reopenings {
             let group = &mut self.groups[self.group_of[&part.class(rank)]];
             let highest = group.reopenings.last().map_or(rank, |&(_, before)| before.max(rank));

@@ -11,6 +11,7 @@
 
 use super::part::Rank;
 use super::space::Order;
+use seriatim_limits::InOrder;
 use seriatim_spec::ClassId;
 
 /// The counts of a search.
@@ -61,7 +62,7 @@ impl Odds {
 
     /// Puts candidates in the order in which they are tried.
     pub fn sort(&self, candidates: &mut [Rank], order: Order, class: impl Fn(Rank) -> ClassId) {
-        candidates.sort_by_key(|&rank| {
+        candidates.put_in_order_by_key(|&rank| {
             let chance = match order {
                 Order::Odds => 0,
                 Order::Mixed(seed) => mixed(u64::from(rank.0) + (seed << 32)) % CHANCE,

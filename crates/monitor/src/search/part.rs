@@ -13,6 +13,7 @@
 
 use hashbrown::HashMap;
 use seriatim_history::{Event, History, OpId};
+use seriatim_limits::InOrder;
 use seriatim_spec::{Alphabet, ClassId, Interpretation};
 
 /// The rank of a completed operation: its place in the order of returns.
@@ -217,7 +218,7 @@ impl<'a> Part<'a> {
     pub fn occurring_classes(&self) -> Vec<ClassId> {
         let mut classes = self.classes.clone();
         classes.extend(self.pending.iter().map(|pending| pending.class));
-        classes.sort_unstable();
+        classes.put_in_order();
         classes.dedup();
         classes
     }

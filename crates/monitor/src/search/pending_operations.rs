@@ -27,6 +27,7 @@ use super::part::{PendingId, Rank};
 use super::space::{Configuration, Space, Step, Successors};
 use super::used::UseId;
 use hashbrown::HashMap;
+use seriatim_limits::InOrder;
 use seriatim_spec::{ClassId, StateId};
 use std::sync::Arc;
 
@@ -194,7 +195,7 @@ impl Space<'_> {
                 found.extend((to != state).then_some(Move { pending, to }));
             }
         }
-        found.sort_unstable();
+        found.put_in_order();
         let found: Arc<[Move]> = found.into();
         self.enabling.note(&found);
         self.enabling.moves.insert(state, found.clone());

@@ -4,6 +4,7 @@ use super::key::{Key, Place};
 use super::layout::{Index, Layout, NEVER};
 use super::standing::Silent;
 use hashbrown::{HashMap, HashSet};
+use seriatim_limits::InOrder;
 use seriatim_spec::{ClassId, Rise, Version, Versioned};
 use std::collections::BTreeMap;
 
@@ -89,7 +90,7 @@ struct Fillers {
 impl Fillers {
     fn new(layout: &Layout, keys: &[Key]) -> Self {
         let mut lasting: Vec<usize> = (0..keys.len()).filter(|&key| keys[key].never > 0).collect();
-        lasting.sort_by_key(|&key| layout.record(keys[key].pending[0]).call);
+        lasting.put_in_order_by_key(|&key| layout.record(keys[key].pending[0]).call);
         let (mut starts, mut ends) = (Vec::new(), Vec::new());
         for (key, one) in keys.iter().enumerate() {
             for &index in &one.pending[one.never as usize..] {
@@ -100,8 +101,8 @@ impl Fillers {
                 }
             }
         }
-        starts.sort_unstable_by(|a, b| b.cmp(a));
-        ends.sort_unstable_by(|a, b| b.cmp(a));
+        starts.put_in_order_by_own_key(|&at| std::cmp::Reverse(at));
+        ends.put_in_order_by_own_key(|&at| std::cmp::Reverse(at));
         Fillers { lasting, starts, ends, now: BTreeMap::new() }
     }
 
@@ -129,10 +130,10 @@ impl Key {
     /// Puts those first that never returned, and the silent ones first that may fill gaps.
     fn set_apart(&mut self, layout: &Layout) {
         let is_lasting = |index: Index| layout.record(index).ret == NEVER;
-        self.pending.sort_by_key(|&index| !is_lasting(index));
+        self.pending.put_in_order_by_key(|&index| !is_lasting(index));
         self.never = self.pending.partition_point(|&index| is_lasting(index)) as u32;
         let fills: HashSet<Index> = self.pending[self.never as usize..].iter().copied().collect();
-        self.silents.sort_by_key(|silent| !fills.contains(&silent.index));
+        self.silents.put_in_order_by_key(|silent| !fills.contains(&silent.index));
         self.lasting = self.pending[self.never as usize..]
             .iter()
             .scan(0, |latest, &index| {

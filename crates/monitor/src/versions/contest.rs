@@ -14,6 +14,7 @@
 use super::key::Keys;
 use super::standing::Standing;
 use hashbrown::{HashMap, HashSet};
+use seriatim_limits::InOrder;
 use seriatim_spec::{Rise, StateId};
 
 /// The most divisions of one slot.
@@ -144,7 +145,7 @@ impl Contest<'_, '_> {
 
     /// The number of a set, unless it is empty.
     fn number(&mut self, mut states: Vec<Standing>) -> Option<Set> {
-        states.sort_unstable();
+        states.put_in_order();
         states.dedup();
         if states.is_empty() {
             return None;

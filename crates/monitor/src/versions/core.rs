@@ -16,6 +16,7 @@ use super::standing::{Posture, Silent};
 use crate::search::{Engine, Memory, Part, Progress, Strategy};
 use hashbrown::HashMap;
 use seriatim_history::{History, Horizon, OpId};
+use seriatim_limits::InOrder;
 use seriatim_spec::{
     Alphabet, Automaton, Cancel, ClassId, Interpretation, Rise, StateId, Version, Versioned, Walk,
 };
@@ -176,7 +177,7 @@ impl Core {
         let Some(table) = table else { return Some(Confirmed::No) };
         let mut sorted: Vec<(OpId, usize)> =
             members.iter().enumerate().map(|(place, member)| (member.op, place)).collect();
-        sorted.sort_unstable();
+        sorted.put_in_order();
         let operations: Vec<OpId> = sorted.iter().map(|&(op, _)| op).collect();
         if operations.windows(2).any(|pair| pair[0] == pair[1]) {
             return Some(Confirmed::No);
@@ -463,7 +464,7 @@ impl Trail {
 }
 
 fn sorted(mut postures: Vec<Posture>) -> Vec<Posture> {
-    postures.sort_unstable();
+    postures.put_in_order();
     postures.dedup();
     postures
 }
@@ -502,7 +503,7 @@ impl Table {
                     }
                     after.push(StateId(id));
                 }
-                after.sort_unstable();
+                after.put_in_order();
                 after.dedup();
                 row.push(after);
             }

@@ -10,6 +10,7 @@
 use super::key::Keys;
 use super::layout::{Index, NEVER};
 use hashbrown::HashMap;
+use seriatim_limits::InOrder;
 use seriatim_spec::{ClassId, StateId};
 use std::ops::Range;
 
@@ -51,7 +52,7 @@ impl Dues {
                 silents.push((index, Silent { key, class, call, ret, first, last, due }));
             }
         }
-        silents.sort_by_key(|(_, silent)| silent.call);
+        silents.put_in_order_by_key(|(_, silent)| silent.call);
         let numbers = silents.iter().map(|&(index, _)| index).zip(0..).collect();
         let silents = silents.into_iter().map(|(_, silent)| silent).collect();
         Dues { silents, numbers, opened: 0, open: Vec::new() }

@@ -12,6 +12,7 @@
 
 use hashbrown::{HashMap, HashSet};
 use seriatim_history::{Event, History, OpId};
+use seriatim_limits::InOrder;
 use seriatim_spec::{ClassId, Interpretation, Rise, Version, Versioned, in_between};
 
 /// The return of an operation that never returned.
@@ -164,7 +165,7 @@ impl Layout {
             Rise::ByOne => self.versions = (self.first..=highest).collect(),
             Rise::Sparse if self.pending.is_empty() && self.silent.is_empty() => {
                 self.versions = [self.first].into_iter().chain(told).collect();
-                self.versions.sort_unstable();
+                self.versions.put_in_order();
                 self.versions.dedup();
             }
             Rise::Sparse => {
@@ -185,7 +186,7 @@ impl Layout {
     fn in_rows(&self) -> impl Fn(u64) -> usize {
         let told = |record: &Record| Some((record.told?.number(), record.call, record.ret));
         let mut told: Vec<(u64, u32, u32)> = self.records.iter().filter_map(told).collect();
-        told.sort_unstable();
+        told.put_in_order();
         let mut latest = 0;
         let calls: Vec<u32> = told
             .iter()
@@ -204,7 +205,7 @@ impl Layout {
         let sorted = |time: fn(&Record) -> u32| {
             let times = self.pending.iter().map(|&index| time(self.record(index)));
             let mut times: Vec<u32> = times.collect();
-            times.sort_unstable();
+            times.put_in_order();
             times
         };
         let (called, returned) = (sorted(|record| record.call), sorted(|record| record.ret));
@@ -397,7 +398,7 @@ impl Layout {
     /// later ones.
     fn count_gaps(&mut self) -> Result<(), Fault> {
         let records = &self.records;
-        self.pending.sort_by_key(|&index| records[index as usize].call);
+        self.pending.put_in_order_by_key(|&index| records[index as usize].call);
         let slots = self.updates.len() as u32;
         self.gaps = (1..slots).filter(|&slot| self.updates[slot as usize].is_none()).collect();
         if self.rise == Rise::Sparse {

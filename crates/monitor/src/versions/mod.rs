@@ -60,6 +60,7 @@ use key::{Filling, Keys, Used};
 use layout::{Index, Layout};
 use search::{Found, Search};
 use seriatim_history::{History, Horizon, OpId};
+use seriatim_limits::InOrder;
 use seriatim_spec::{
     Cancel, Counterexample, Explanation, Interpretation, StateId, Versioned, Witness,
 };
@@ -166,7 +167,7 @@ impl Question<'_> {
 
     fn violation(&self, core: Core, automaton: Box<dyn Versioned + '_>) -> Answer {
         let mut operations = core.operations.clone();
-        operations.sort_unstable();
+        operations.put_in_order();
         // A read of several keys that count as one is there once for each of them.
         operations.dedup();
         let sentence =
@@ -247,7 +248,7 @@ fn order(layout: &Layout, filling: &[(u32, Index)]) -> Vec<(Index, u64)> {
     let mut order = Vec::with_capacity(layout.records.len());
     for ((update, reads), slot) in updates.iter().zip(&layout.reads).zip(0..) {
         let mut reads = reads.clone();
-        reads.sort_by_key(|&index| layout.record(index).call);
+        reads.put_in_order_by_key(|&index| layout.record(index).call);
         order.extend(update.iter().chain(&reads).map(|&index| (index, layout.version(slot))));
     }
     order

@@ -19,6 +19,7 @@ use super::key::{Fillers, Filling, Keys, Pending, Used, has, with};
 use super::layout::{Index, NEVER};
 use super::standing::Standing;
 use hashbrown::{HashMap, HashSet};
+use seriatim_limits::InOrder;
 use seriatim_spec::{Rise, StateId};
 use std::collections::BTreeMap;
 
@@ -268,7 +269,7 @@ impl<'k, 'a> Search<'k, 'a> {
             (false, true) if is_closed => vec![LEFT],
             (false, false) => must,
             (false, true) => {
-                candidates.sort_by_key(|&(due, candidate)| (due, candidate.key));
+                candidates.put_in_order_by_key(|&(due, candidate)| (due, candidate.key));
                 let sorted = candidates.into_iter().map(|(_, candidate)| candidate).collect();
                 self.with_nobody(sorted, &others)
             }

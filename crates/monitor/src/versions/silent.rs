@@ -17,6 +17,7 @@ use super::core::{Core, Meanwhile};
 use super::key::Keys;
 use super::layout::{Index, NEVER};
 use hashbrown::HashSet;
+use seriatim_limits::InOrder;
 use seriatim_spec::{StateId, Version};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -90,7 +91,7 @@ fn in_time(keys: &Keys<'_>, order: Vec<(Index, u64)>) -> Outcome {
 /// The operations with those that were placed before some of them.
 fn merged(walk: &Walk<'_>, mut places: Vec<(usize, Index)>) -> Vec<(Index, u64)> {
     let order = walk.order;
-    places.sort_by_key(|&(place, _)| place);
+    places.put_in_order_by_key(|&(place, _)| place);
     let mut all = Vec::with_capacity(order.len() + places.len());
     let mut waiting = places.into_iter().peekable();
     for place in 0..=order.len() {

@@ -17,6 +17,7 @@ use crate::vocabulary::{
 };
 use hashbrown::{HashMap, HashSet};
 use seriatim_history::{History, Nil, Operation, ValueId, Values};
+use seriatim_limits::InOrder;
 use seriatim_persistent::Entries;
 use std::sync::Arc;
 
@@ -124,7 +125,7 @@ impl MultiRegister {
     /// Notes that these registers occur in one transaction.
     fn join(&mut self, micros: &[Micro]) {
         let mut roots: Vec<ValueId> = micros.iter().map(|m| self.root(m.register())).collect();
-        roots.sort_unstable();
+        roots.put_in_order();
         roots.dedup();
         for &root in &roots {
             self.components.insert(root, roots[0]);

@@ -14,6 +14,7 @@ use crate::vocabulary::{
     interpret,
 };
 use seriatim_history::{History, Operation, Outcome, ValueId, Values};
+use seriatim_limits::InOrder;
 use std::sync::Arc;
 
 /// A multiset.
@@ -322,7 +323,7 @@ impl Vocabulary for Multiset {
                 recorded.no_arg()?;
                 let answer = recorded.list().map(|answer| match answer {
                     Answer::Items(mut items) => {
-                        items.sort_unstable();
+                        items.put_in_order();
                         Answer::Items(items)
                     }
                     other => other,

@@ -13,6 +13,7 @@ use crate::vocabulary::{
 };
 use hashbrown::HashMap;
 use seriatim_history::{History, Operation, Value, ValueId, Values};
+use seriatim_limits::InOrder;
 use std::sync::Arc;
 
 /// A priority queue.
@@ -133,7 +134,7 @@ impl PriorityQueue {
         let mut inserted: Vec<ValueId> =
             history.operations().filter(inserts).map(|op| op.arg()).collect();
         inserted.extend(&init);
-        inserted.sort_unstable();
+        inserted.put_in_order();
         inserted.dedup();
         let values = history.values().clone();
         let unordered = sort(&mut inserted, &values);
@@ -221,11 +222,11 @@ impl PriorityQueue {
 /// Sorts values, the least first; gives two that have no order, if there are such.
 fn sort(ids: &mut [ValueId], values: &Values) -> Option<(ValueId, ValueId)> {
     if ids.iter().all(|&id| values.as_int(id).is_some()) {
-        ids.sort_by_key(|&id| values.as_int(id));
+        ids.put_in_order_by_key(|&id| values.as_int(id));
         return None;
     }
     let mut keyed: Vec<(Value, ValueId)> = ids.iter().map(|&id| (values.get(id), id)).collect();
-    keyed.sort_by(|a, b| a.0.arrange(&b.0));
+    keyed.put_in_order_by(|a, b| a.0.arrange(&b.0));
     ids.iter_mut().zip(&keyed).for_each(|(place, (_, id))| *place = *id);
     let unordered = keyed.windows(2).find(|two| two[0].0.compare(&two[1].0).is_none());
     unordered.map(|two| (two[0].1, two[1].1))

@@ -14,6 +14,7 @@ use crate::vocabulary::{
 };
 use hashbrown::HashMap;
 use seriatim_history::{History, Operation, ValueId, Values};
+use seriatim_limits::InOrder;
 use std::sync::Arc;
 
 /// A set.
@@ -343,7 +344,7 @@ fn sorted(answer: Answer) -> Answer {
     match answer {
         Answer::Items(items) => {
             let mut items = items.into_vec();
-            items.sort_unstable();
+            items.put_in_order();
             Answer::Items(items.into())
         }
         other => other,

@@ -23,6 +23,7 @@ use crate::builder::Builder;
 use crate::transaction::{Op, Outcome, SessionId, Transaction, Transactions};
 use hashbrown::HashMap;
 use seriatim_history::{InputError, Time, Value};
+use seriatim_limits::InOrder;
 
 pub fn read(source: &str, bytes: &[u8], notation: Notation) -> Result<Transactions, InputError> {
     let mut forms = Forms::new(source, bytes, notation);
@@ -215,7 +216,7 @@ impl Reader<'_> {
                 self.list.push((call.place, txn));
             }
         }
-        self.list.sort_by_key(|entry| entry.0);
+        self.list.put_in_order_by_key(|entry| entry.0);
         for (_, txn) in self.list {
             self.builder.add(txn);
         }

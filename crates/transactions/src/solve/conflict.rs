@@ -8,6 +8,7 @@
 use super::{Core, Lit, Meaning, Solver, Stop, Truth};
 use crate::mutation::{Mutant, is_on};
 use hashbrown::HashSet;
+use seriatim_limits::InOrder;
 use std::ops::Range;
 
 /// A clause, by its place.
@@ -221,7 +222,7 @@ impl Solver<'_> {
     /// Adds a learnt clause, goes back, and asserts what it forces there.
     fn learn(&mut self, learnt: Learnt, top: u32) -> Result<(), ClauseId> {
         let Learnt { asserted, mut others, origin } = learnt;
-        others.sort_by_key(|&lit| std::cmp::Reverse(self.level(lit)));
+        others.put_in_order_by_key(|&lit| std::cmp::Reverse(self.level(lit)));
         let below = others.first().map_or(0, |&lit| self.level(lit));
         let choice = others.iter().map(|&lit| self.level(lit)).find(|&level| !self.is_wish(level));
         let yields = choice.filter(|_| self.is_wish(top));

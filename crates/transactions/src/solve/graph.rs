@@ -19,6 +19,7 @@ use crate::mutation::{Mutant, is_on};
 use crate::order::{Node, Order, Tag};
 use crate::prepare::{Prepared, Version};
 use hashbrown::HashMap;
+use seriatim_limits::InOrder;
 use seriatim_limits::checkpoint;
 
 /// The tag of an edge that is known.
@@ -161,7 +162,7 @@ impl Graph {
     pub fn sort_wishes(&mut self) {
         if !self.wished.is_empty() {
             let order = &self.order;
-            self.guards.sort_by_key(|&(_, to)| order.place(to));
+            self.guards.put_in_order_by_key(|&(_, to)| order.place(to));
         }
     }
 
@@ -188,7 +189,7 @@ impl Graph {
             checkpoint();
             let mut writers: Vec<u32> =
                 info.program().iter().map(|read| prepared.writer(read.1)).collect();
-            writers.sort_unstable();
+            writers.put_in_order();
             writers.dedup();
             for writer in writers.into_iter().filter(|&writer| writer != 0) {
                 self.fix(writer, txn as u32);
@@ -293,7 +294,7 @@ struct Moments {
 /// The moments of a history, numbered from `first`, and the last one before each call.
 fn moments(intervals: &Intervals, first: Node) -> (Moments, Vec<Option<Node>>) {
     let mut by_call: Vec<u32> = (1..intervals.call.len() as u32).collect();
-    by_call.sort_by_key(|&txn| intervals.call[txn as usize]);
+    by_call.put_in_order_by_key(|&txn| intervals.call[txn as usize]);
     let mut by_return = intervals.returned();
     by_return.reverse();
     let mut moments = Moments { count: 0, edges: Vec::new() };

@@ -12,6 +12,7 @@
 use crate::level::Demand;
 use crate::prepare::Prepared;
 use seriatim_history::Time;
+use seriatim_limits::InOrder;
 
 /// The interval of every transaction, the initial one included.
 pub struct Intervals {
@@ -49,7 +50,7 @@ impl Intervals {
     pub fn returned(&self) -> Vec<u32> {
         let has_returned = |&txn: &u32| self.ret[txn as usize] < Time::MAX;
         let mut by_return: Vec<u32> = (1..self.ret.len() as u32).filter(has_returned).collect();
-        by_return.sort_by_key(|&txn| self.ret[txn as usize]);
+        by_return.put_in_order_by_key(|&txn| self.ret[txn as usize]);
         by_return
     }
 }
@@ -99,7 +100,7 @@ impl LaterVersions {
             }
         }
         for writers in &mut keys {
-            writers.sort_unstable();
+            writers.put_in_order();
             let mut first = Time::MAX;
             for (_, latest) in writers.iter_mut().rev() {
                 first = first.min(*latest);

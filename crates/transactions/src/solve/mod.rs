@@ -41,6 +41,7 @@ use conflict::{Clause, ClauseId, Origin};
 pub use graph::{Event, Layout, Shape, version_edge};
 use graph::{Graph, KNOWN, choice_edges};
 use hashbrown::HashMap;
+use seriatim_limits::InOrder;
 use seriatim_limits::{Instant, stopped};
 pub use shortest::short_refutation;
 use sweep::{Fault, Sweep};
@@ -525,7 +526,7 @@ impl<'p> Solver<'p> {
         // The literal that the clause forces or forbids is watched first.
         self.lits.push(lit ^ 1);
         let lits = &mut self.lits[start..];
-        lits.sort_unstable();
+        lits.put_in_order();
         let mut count = 0;
         for index in 0..lits.len() {
             if index == 0 || lits[index] != lits[count - 1] {

@@ -13,6 +13,7 @@
 use crate::fast::{Declined, Part};
 use hashbrown::HashMap;
 use seriatim_history::{History, MethodId, OpId, Outcome, Stretch, ValueId};
+use seriatim_limits::InOrder;
 use seriatim_spec::names;
 
 /// The number of an event in a history.
@@ -453,7 +454,7 @@ impl Container {
     /// Sorts the peeks, refuses values that nobody inserted and forgets pending insertions that
     /// nobody saw.
     fn finish(mut self) -> Result<Self, Refusal> {
-        self.peeks.sort_by_key(|peek| peek.item);
+        self.peeks.put_in_order_by_key(|peek| peek.item);
         let peeks = self.peeks.iter().map(|peek| (peek.item.index(), peek.span));
         let removes = self.remove.iter().copied().enumerate();
         for (item, seen) in peeks.chain(removes) {

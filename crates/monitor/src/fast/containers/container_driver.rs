@@ -18,6 +18,7 @@ use crate::fast::violation::counterexample;
 use crate::fast::{Declined, Part};
 use hashbrown::HashMap;
 use seriatim_history::{History, OpId};
+use seriatim_limits::InOrder;
 use seriatim_limits::checkpoint_now;
 use seriatim_spec::{Claim, Witness};
 use std::cmp::Reverse;
@@ -171,7 +172,7 @@ pub(in crate::fast) fn solve<D: Discipline>(
 /// One core of everything in several; empties are looked for again.
 fn union(cores: Vec<Core>) -> Core {
     let mut items: Vec<Item> = cores.into_iter().flat_map(|core| core.items).collect();
-    items.sort_unstable();
+    items.put_in_order();
     items.dedup();
     Core { items, empty: None }
 }
@@ -291,7 +292,7 @@ fn with_queries(container: &Container, order: Vec<OpId>, cells: &[Option<u32>]) 
         returned.push(Reverse((query.ret, place)));
         queries.push((place, query.op));
     }
-    queries.sort_by_key(|&(place, _)| place);
+    queries.put_in_order_by_key(|&(place, _)| place);
     let mut queries = queries.into_iter().peekable();
     let mut merged = Vec::with_capacity(order.len() + cells.len());
     for index in 0..=order.len() {
@@ -332,7 +333,7 @@ impl Selection {
     /// Some items with all their peeks, and some empties.
     fn of(container: &Container, items: &[Item], empties: &[u32]) -> Self {
         let mut items = items.to_vec();
-        items.sort_unstable();
+        items.put_in_order();
         let mut peeks = Vec::new();
         if !container.peeks.is_empty() {
             for &item in &items {
@@ -382,7 +383,7 @@ fn renumber(container: &mut Container, old_end: Rank) {
     spans.extend(pending.iter_mut());
     let mut ranks: Vec<Rank> = spans.iter().flat_map(|s| [s.call, s.ret]).collect();
     ranks.retain(|&rank| rank < old_end);
-    ranks.sort_unstable();
+    ranks.put_in_order();
     let end = ranks.len() as Rank;
     let place = |rank: Rank| match rank {
         NEVER => NEVER,

@@ -11,6 +11,7 @@
 
 use crate::fast::containers::container::{Container, Flaw, Item, NEVER, Rank, Span};
 use crate::fast::containers::container_driver::Core;
+use seriatim_limits::InOrder;
 
 /// When the values of a container were certainly inside.
 #[derive(Clone, Debug)]
@@ -155,7 +156,7 @@ pub(in crate::fast) fn chain_over(
             coverage.lo[item.index()] < span.ret && coverage.hi[item.index()] > span.call
         })
         .collect();
-    by_start.sort_by_key(|item| coverage.lo[item.index()]);
+    by_start.put_in_order_by_key(|item| coverage.lo[item.index()]);
     let mut chain = Vec::new();
     let mut cell = span.call + 1;
     let mut next = 0;

@@ -7,6 +7,7 @@
 //! does when nothing waits: pushes at their calls, pops at their returns), or the earliest.
 
 use crate::fast::containers::container::{Rank, Span};
+use seriatim_limits::InOrder;
 use std::collections::VecDeque;
 
 /// Which of the equal insertions a removal is given first.
@@ -43,7 +44,7 @@ pub(in crate::fast) fn cuts<'v>(
         events.extend(copies.removes.iter().map(|remove| (remove.call, value, -1)));
         count = value + 1;
     }
-    events.sort_unstable();
+    events.put_in_order();
     let mut events = events.into_iter().peekable();
     let mut inside = vec![0; count];
     let mut present = 0;
@@ -62,7 +63,7 @@ pub(in crate::fast) fn cuts<'v>(
     }
     let cell = |empty: &Span| last[empty.ret as usize].filter(|&cell| cell > empty.call);
     let mut cuts: Vec<Rank> = empties.iter().filter_map(cell).collect();
-    cuts.sort_unstable();
+    cuts.put_in_order();
     cuts.dedup();
     cuts
 }

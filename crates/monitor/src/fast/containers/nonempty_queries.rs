@@ -10,6 +10,7 @@
 
 use crate::fast::containers::container::{Container, Item, NEVER, Peek, Rank, Span};
 use crate::fast::containers::coverage::Coverage;
+use seriatim_limits::InOrder;
 
 /// For each of some queries that nothing forces a value that it may have seen; `None` if one has
 /// none.
@@ -85,9 +86,9 @@ impl<'c> Sweep<'c> {
 fn open_at(items: impl Iterator<Item = (Item, (Rank, Rank))>, events: Vec<Rank>) -> Vec<Vec<Item>> {
     let mut spans: Vec<(Rank, Rank, Item)> =
         items.map(|(item, (from, to))| (from, to, item)).collect();
-    spans.sort_unstable();
+    spans.put_in_order();
     let mut order: Vec<usize> = (0..events.len()).collect();
-    order.sort_unstable_by_key(|&index| events[index]);
+    order.put_in_order_by_key(|&index| events[index]);
     let mut found = vec![Vec::new(); events.len()];
     let mut open: Vec<(Rank, Item)> = Vec::new();
     let mut next = spans.into_iter().peekable();

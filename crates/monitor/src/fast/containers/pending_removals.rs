@@ -22,6 +22,7 @@ use crate::fast::containers::container::{Container, Item, Rank, Span};
 use crate::fast::containers::container_driver::{Core, Discipline, minimal};
 use crate::fast::containers::coverage::Coverage;
 use crate::fast::{Declined, Part};
+use seriatim_limits::InOrder;
 
 /// How many cases of pending removals are tried before the monitor declines.
 const NODES: usize = 4096;
@@ -59,7 +60,7 @@ pub(in crate::fast) fn assign<D: Discipline>(
 pub(in crate::fast) fn assign_in_order(container: &mut Container) {
     let mut inside: Vec<Item> = container.items().collect();
     inside.retain(|item| !container.remove[item.index()].exists());
-    inside.sort_by_key(|item| container.insert[item.index()].ret);
+    inside.put_in_order_by_key(|item| container.insert[item.index()].ret);
     let assigned = inside.len().min(container.pending.len());
     let left = container.pending.split_off(assigned);
     for (item, removal) in inside.into_iter().zip(std::mem::replace(&mut container.pending, left)) {

@@ -32,6 +32,7 @@ use crate::fast::structures::radix;
 use crate::fast::structures::range_min::RangeMin;
 use crate::fast::{Declined, Part};
 use seriatim_history::{History, OpId, Stretch, Value, ValueId};
+use seriatim_limits::InOrder;
 use seriatim_spec::{Claim, names};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -72,7 +73,7 @@ fn unordered(part: &Part<'_>) -> Option<OpId> {
     let with_arg = part.operations().filter(|&op| history.arg(op).is_present());
     let mut keyed: Vec<(Value, OpId)> =
         with_arg.map(|op| (history.values().get(history.arg(op)), op)).collect();
-    keyed.sort_by(|a, b| a.0.arrange(&b.0));
+    keyed.put_in_order_by(|a, b| a.0.arrange(&b.0));
     let neighbours = keyed.windows(2).find(|two| two[0].0.compare(&two[1].0).is_none());
     neighbours.map(|two| two[1].1)
 }
@@ -208,7 +209,7 @@ impl PriorityQueue<'_> {
             false => {
                 let mut keyed: Vec<(Value, Item)> =
                     ids.iter().map(|&id| values.get(id)).zip((0..).map(Item)).collect();
-                keyed.sort_by(|a, b| a.0.arrange(&b.0));
+                keyed.put_in_order_by(|a, b| a.0.arrange(&b.0));
                 let items: Vec<Item> = keyed.into_iter().map(|(_, item)| item).collect();
                 let id = |item: Item| ids[item.index()];
                 let differ = items.windows(2).all(|two| id(two[0]) != id(two[1]));
@@ -543,7 +544,7 @@ fn order(container: &Container, coverage: &Coverage, plan: &Plan) -> Vec<OpId> {
     let sort = |values: &[u32], few: &mut Vec<u32>| {
         few.clear();
         few.extend_from_slice(values);
-        few.sort_unstable_by_key(|&item| plan.lives[item as usize].place);
+        few.put_in_order_by_own_key(|&item| plan.lives[item as usize].place);
     };
     let alone = alone(container, plan, &lives);
     let mut alone = alone.iter().peekable();
@@ -580,7 +581,7 @@ fn order_without_peeks(container: &Container, plan: &Plan) -> Vec<OpId> {
     let mut entering = entering.peekable();
     let mut alone: Vec<(Rank, OpId)> =
         plan.empty_cells.iter().copied().zip(container.empties.iter().map(|e| e.op)).collect();
-    alone.sort_by_key(|&(cell, _)| cell);
+    alone.put_in_order_by_key(|&(cell, _)| cell);
     let mut alone = alone.iter().peekable();
     let mut order = Vec::with_capacity(2 * container.len() + alone.len());
     let mut served = &plan.served[..];
@@ -596,7 +597,7 @@ fn order_without_peeks(container: &Container, plan: &Plan) -> Vec<OpId> {
         leaving.clear();
         leaving.extend_from_slice(&served[..here]);
         served = &served[here..];
-        leaving.sort_unstable_by_key(|served| Reverse(served.place));
+        leaving.put_in_order_by_own_key(|served| Reverse(served.place));
         order.extend(leaving.iter().filter(|served| served.lo < cell).map(|served| served.op));
         for served in leaving.iter().filter(|served| served.lo >= cell) {
             order.extend([container.insert[served.item.index()].op, served.op]);
@@ -670,6 +671,6 @@ fn alone(container: &Container, plan: &Plan, lives: &Lives) -> Vec<(Rank, OpId)>
     }
     let empties = container.empties.iter().map(|empty| empty.op);
     alone.extend(plan.empty_cells.iter().copied().zip(empties));
-    alone.sort_by_key(|&(cell, _)| cell);
+    alone.put_in_order_by_key(|&(cell, _)| cell);
     alone
 }

@@ -38,6 +38,7 @@ use crate::fast::containers::coverage::Coverage;
 use exchange::Fate;
 use hashbrown::{HashMap, HashSet};
 use seriatim_history::{OpId, ValueId};
+use seriatim_limits::InOrder;
 use seriatim_limits::checkpoint;
 use seriatim_spec::Sequence;
 use std::collections::BTreeSet;
@@ -612,7 +613,7 @@ impl<'c> QuerySearch<'c> {
             return;
         }
         self.configurations
-            .sort_by_key(|configuration| (configuration.done, configuration.displacement));
+            .put_in_order_by_key(|configuration| (configuration.done, configuration.displacement));
         let mut place = 0;
         let mut before = None;
         let mut ranked: Vec<((usize, u32), Configuration)> = Vec::new();
@@ -623,7 +624,7 @@ impl<'c> QuerySearch<'c> {
         }
         let all = ranked.len();
         ranked.retain(|((place, _), _)| *place < self.attempt.orders);
-        ranked.sort_by_key(|&(rank, _)| rank);
+        ranked.put_in_order_by_key(|&(rank, _)| rank);
         ranked.truncate(self.attempt.all);
         self.is_exact &= ranked.len() == all;
         self.configurations.extend(ranked.into_iter().map(|(_, configuration)| configuration));

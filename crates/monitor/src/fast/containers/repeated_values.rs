@@ -35,6 +35,7 @@ use crate::fast::violation::counterexample;
 use crate::fast::{Declined, Part};
 use hashbrown::HashMap;
 use seriatim_history::{OpId, ValueId};
+use seriatim_limits::InOrder;
 use seriatim_spec::{Claim, Witness};
 
 /// How many operations are looked at, over all matchings, before the monitor declines.
@@ -166,7 +167,7 @@ impl Repeats {
             }
         }
         for value in &mut repeats.values {
-            value.removes.sort_by_key(|remove| remove.ret);
+            value.removes.put_in_order_by_key(|remove| remove.ret);
         }
         Ok(repeats)
     }
@@ -338,7 +339,7 @@ impl<'r, D: Discipline> Search<'r, D> {
         match found {
             Some(container) => Ok(Found::Matching(Box::new(container))),
             None => {
-                self.blamed.values.sort_unstable();
+                self.blamed.values.put_in_order();
                 self.blamed.values.dedup();
                 Ok(Found::Nothing(std::mem::take(&mut self.blamed)))
             }
@@ -529,7 +530,7 @@ impl<'r, D: Discipline> Search<'r, D> {
             })
             .map(|other| (!may_have(other - first, mine), other.abs_diff(copy), other))
             .collect();
-        others.sort_unstable();
+        others.put_in_order();
         let mut has_left = false;
         others.retain(|&(.., other)| {
             let is_left = self.removal[other as usize] == Removal::Nothing;

@@ -36,6 +36,7 @@ use crate::fast::structures::min_tree::MinTree;
 use crate::fast::structures::stab_tree::StabTree;
 use crate::fast::{Declined, Part};
 use seriatim_history::OpId;
+use seriatim_limits::InOrder;
 use seriatim_spec::{Claim, names};
 
 /// Decides a part of a stack's history.
@@ -391,7 +392,7 @@ fn owned(container: &Container, coverage: &Coverage, critical: &[Item], runs: &R
             }
         }
     }
-    ops.sort_by_key(|op| op.first);
+    ops.put_in_order_by_key(|op| op.first);
     ops
 }
 
@@ -399,7 +400,7 @@ impl Alone {
     fn new(ops: &[Owned], cover: &[(u32, u32)], counts: &[i32]) -> Self {
         let is_peek = |&op: &u32| matches!(ops[op as usize].role, Role::Peek(_));
         let mut peeks: Vec<u32> = (0..ops.len() as u32).filter(is_peek).collect();
-        peeks.sort_by_key(|&op| ops[op as usize].of);
+        peeks.put_in_order_by_key(|&op| ops[op as usize].of);
         let mut place = vec![0; ops.len()];
         let mut from = vec![0; cover.len() + 1];
         for (position, &op) in peeks.iter().enumerate() {
@@ -549,6 +550,6 @@ fn midst(container: &Container, coverage: &Coverage, plan: &Plan) -> Vec<(Rank, 
             }
         }
     }
-    midst.sort_by_key(|&(cell, _)| cell);
+    midst.put_in_order_by_key(|&(cell, _)| cell);
     midst
 }

@@ -36,6 +36,7 @@ use crate::fast::violation::counterexample_until;
 use crate::fast::{Allowance, Declined, Part, part_allowance};
 use hashbrown::HashSet;
 use seriatim_history::{Event, History, OpId, Time, ValueId};
+use seriatim_limits::InOrder;
 use seriatim_limits::{both, checkpoint};
 use seriatim_spec::{Claim, Witness};
 use std::ops::Range;
@@ -311,7 +312,7 @@ impl Placed {
     /// Everything by event.
     fn by_event(mut self) -> impl Iterator<Item = (u32, OpId)> {
         // Stable: what took effect at one event stays in its order, and all of it is of one key.
-        self.late.sort_by_key(|late| late.0);
+        self.late.put_in_order_by_key(|late| late.0);
         let mut order = self.order.into_iter().peekable();
         let mut late = self.late.into_iter().peekable();
         std::iter::from_fn(move || match (order.peek(), late.peek()) {

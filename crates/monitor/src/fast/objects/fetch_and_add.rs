@@ -18,6 +18,7 @@ use crate::fast::structures::chain::reversed;
 use crate::fast::violation::counterexample;
 use crate::fast::{Declined, Part};
 use seriatim_history::{History, OpId, Outcome, ValueId};
+use seriatim_limits::InOrder;
 use seriatim_spec::{Claim, Witness, names};
 
 const ADD: &[&str] = names("fetch-and-add", "fetch_add");
@@ -26,8 +27,8 @@ const READ: &[&str] = names("fetch-and-add", "read");
 /// Decides a part of a fetch-and-add object's history.
 pub fn check(part: Part<'_>) -> Result<Claim, Declined> {
     let mut actions = Deeds::read(&part)?;
-    actions.adds.sort_unstable_by_key(|add| (add.saw, add.span.call));
-    actions.reads.sort_unstable_by_key(|read| (read.saw, read.span.call));
+    actions.adds.put_in_order_by_own_key(|add| (add.saw, add.span.call));
+    actions.reads.put_in_order_by_own_key(|read| (read.saw, read.span.call));
     if let Some(pair) = actions.adds.windows(2).find(|pair| pair[0].saw == pair[1].saw) {
         let history = part.history;
         let sentence = format!(

@@ -24,6 +24,7 @@ use crate::fast::violation::counterexample;
 use crate::fast::{Declined, Part};
 use hashbrown::HashMap;
 use seriatim_history::{Echo, History, OpId, Outcome, Value, ValueId, Values};
+use seriatim_limits::InOrder;
 use seriatim_spec::{Claim, Witness, names};
 
 /// What an operation does.
@@ -129,7 +130,7 @@ fn decide(
     reader: Option<OpId>,
 ) -> Claim {
     let history = part.history;
-    reads.sort_by_key(|read| read.length);
+    reads.put_in_order_by_key(|read| read.length);
     let mut reads = reads.into_iter().peekable();
     let mut order: Vec<Span> = Vec::new();
     for (position, value) in log.iter().enumerate() {
@@ -147,7 +148,7 @@ fn decide(
     }
     order.extend(reads.map(|read| read.span));
     let mut unseen: Vec<Span> = appends.into_values().filter(|a| a.ret != NEVER).collect();
-    unseen.sort_unstable_by_key(|append| append.call);
+    unseen.put_in_order_by_own_key(|append| append.call);
     order.extend(unseen);
     if let Some((first, second)) = reversed(&order) {
         let show = |span: Span| history.operation(span.op).to_string();

@@ -30,6 +30,7 @@ use crate::fast::violation::counterexample;
 use crate::fast::{Declined, Part};
 use hashbrown::HashMap;
 use seriatim_history::{History, OpId, Outcome, Value, ValueId};
+use seriatim_limits::InOrder;
 use seriatim_spec::{Claim, Witness};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -308,7 +309,7 @@ fn schedule(
     latest: &[Rank],
 ) -> Result<Vec<OpId>, Wrong> {
     let mut by_least: Vec<&Query> = queries.iter().collect();
-    by_least.sort_unstable_by_key(|query| (query.least, query.span.call));
+    by_least.put_in_order_by_own_key(|query| (query.least, query.span.call));
     let mut by_least = by_least.into_iter().peekable();
     // Queries that may take effect, by the greatest number of appends before them.
     let mut ready: BinaryHeap<Reverse<(i64, Rank)>> = BinaryHeap::new();
@@ -338,7 +339,7 @@ fn schedule(
     match placed.iter().find(|(at, _, span)| *at >= span.ret) {
         Some((.., span)) => Err(Wrong::Late(span.op)),
         None => {
-            placed.sort_unstable_by_key(|&(at, stage, span)| (at, stage, span.call));
+            placed.put_in_order_by_own_key(|&(at, stage, span)| (at, stage, span.call));
             Ok(placed.into_iter().map(|(.., span)| span.op).collect())
         }
     }
@@ -354,7 +355,7 @@ struct Free {
 
 impl Free {
     fn new(mut spans: Vec<Span>) -> Self {
-        spans.sort_unstable_by_key(|span| Reverse(span.call));
+        spans.put_in_order_by_own_key(|span| Reverse(span.call));
         Free { to_come: spans, called: BinaryHeap::new() }
     }
 

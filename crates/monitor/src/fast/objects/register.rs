@@ -29,6 +29,7 @@ use crate::fast::violation::counterexample;
 use crate::fast::{Declined, Part};
 use hashbrown::HashMap;
 use seriatim_history::{History, MethodId, OpId, Outcome, ValueId};
+use seriatim_limits::InOrder;
 use seriatim_spec::{Claim, Witness, names};
 
 /// What an operation does.
@@ -358,7 +359,7 @@ impl<'p> Zones<'p> {
                 late.push((cell, place, u32::from(is_read), span.op));
             }
         }
-        late.sort_unstable();
+        late.put_in_order();
         merge(&order, &late)
     }
 

@@ -23,6 +23,7 @@ use crate::fast::violation::counterexample_until;
 use crate::fast::{Declined, Part};
 use hashbrown::{HashMap, HashSet};
 use seriatim_history::{Event, History, Horizon, MethodId, OpId, Outcome, ValueId};
+use seriatim_limits::InOrder;
 use seriatim_spec::{Claim, Witness, names};
 
 /// Decides a part of a set's history.
@@ -403,7 +404,7 @@ fn violation(part: Part<'_>, dialect: &Dialect, wrong: OpId) -> Claim {
         window.into_iter().partition(|&op| moves(op).is_some());
     let with = |queries: &[OpId]| {
         let mut operations = [&changes, queries].concat();
-        operations.sort_unstable();
+        operations.put_in_order();
         operations
     };
     let queries = shrink(queries, |queries| {

@@ -30,6 +30,7 @@ use crate::fast::violation::counterexample_until;
 use crate::fast::{Declined, Part};
 use hashbrown::HashSet;
 use seriatim_history::{Event, History, Horizon, OpId, Time};
+use seriatim_limits::InOrder;
 use seriatim_spec::{Claim, Witness};
 
 /// How an operation changes the count.
@@ -427,7 +428,7 @@ pub(in crate::fast) fn core(
         called.partition(|action| action.change == Change::Same && action.op != wrong);
     let with = |queries: &[Action]| {
         let mut actions = [&changes, queries].concat();
-        actions.sort_unstable_by_key(|action| action.op);
+        actions.put_in_order_by_own_key(|action| action.op);
         actions
     };
     let done = |action: &Action| history.ret(action.op).is_some_and(|ret| ret <= until);

@@ -6,6 +6,7 @@
 //! of an earlier place.
 
 use seriatim_history::OpId;
+use seriatim_limits::InOrder;
 
 /// A place in the order.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -77,7 +78,7 @@ impl Keep {
     /// Hands out the operations in order, and begins anew. Every slot must be filled.
     pub fn drain(&mut self, mut hand: impl FnMut(OpId)) {
         debug_assert!(!self.order.contains(&OPEN), "every slot is filled");
-        self.before.sort_by_key(|&(place, _)| place);
+        self.before.put_in_order_by_key(|&(place, _)| place);
         let mut before = self.before.drain(..).peekable();
         for (place, op) in self.order.drain(..).enumerate() {
             while let Some((_, earlier)) = before.next_if(|&(at, _)| at as usize == place) {

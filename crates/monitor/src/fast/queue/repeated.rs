@@ -33,6 +33,7 @@ use crate::fast::violation::counterexample;
 use crate::fast::{Declined, Part};
 use hashbrown::{HashMap, HashSet};
 use seriatim_history::{OpId, ValueId};
+use seriatim_limits::InOrder;
 use seriatim_spec::{Claim, Witness};
 use std::collections::VecDeque;
 
@@ -55,7 +56,7 @@ pub(in crate::fast) fn decide(part: Part<'_>) -> Result<Claim, Declined> {
         };
     }
     let mut values: Vec<ValueId> = ins.iter().chain(&outs).map(|op| op.value).collect();
-    values.sort_unstable();
+    values.put_in_order();
     values.dedup();
     let of = |ops: &[Op], values: &[ValueId]| -> Vec<Op> {
         let keeps = |op: &&Op| op.kind == Kind::Pending || values.binary_search(&op.value).is_ok();
@@ -400,7 +401,7 @@ impl Search {
             None => self.enqueues(pair),
             Some(value) => self.at_front(&pair.outs, value),
         };
-        choices.sort_by_key(|&(ret, _)| std::cmp::Reverse(ret));
+        choices.put_in_order_by_key(|&(ret, _)| std::cmp::Reverse(ret));
         choices.into_iter().map(|(_, choice)| choice).collect()
     }
 
@@ -449,7 +450,7 @@ impl Search {
         };
         let empties = self.empties_left(outs);
         let mut dequeues: Vec<u32> = of_value(Kind::Dequeue).collect();
-        dequeues.sort_by_key(|&index| op(index).span.ret);
+        dequeues.put_in_order_by_key(|&index| op(index).span.ret);
         let mut first_call = NEVER;
         dequeues.retain(|&index| {
             let keep = first_call == NEVER || empties && op(index).span.call < first_call;
@@ -520,7 +521,7 @@ impl Search {
             enter = enter.max(op.span.call + 1);
             placed.push(((block, enter, 0), op.span.op));
         }
-        placed.sort_by_key(|&(key, _)| key);
+        placed.put_in_order_by_key(|&(key, _)| key);
         placed.into_iter().map(|(_, op)| op).collect()
     }
 }

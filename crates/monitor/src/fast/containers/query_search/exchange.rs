@@ -11,6 +11,7 @@
 use super::{Action, Configuration, Element, Head, QuerySearch, Step};
 use crate::fast::containers::container::{Item, Rank};
 use seriatim_history::ValueId;
+use seriatim_limits::InOrder;
 use seriatim_spec::Sequence;
 
 /// How far from the head a value is looked for that may take the place of the one at the head.
@@ -130,7 +131,7 @@ impl QuerySearch<'_> {
             }
             None if self.is_outside(from, item) => {
                 next.renamed.push((item, head));
-                next.renamed.sort_unstable();
+                next.renamed.put_in_order();
             }
             None => return None,
         }
