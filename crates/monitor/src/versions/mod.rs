@@ -61,7 +61,7 @@ use layout::{Index, Layout};
 use search::{Found, Search};
 use seriatim_history::{History, Horizon, OpId};
 use seriatim_spec::{
-    Cancel, Counterexample, Explanation, Interpretation, StateId, Versioned, Witness,
+    Cancel, Counterexample, Explanation, Interpretation, StateId, Stopped, Versioned, Witness,
 };
 use steps::Steps;
 
@@ -109,8 +109,12 @@ pub(crate) fn decide(
     }
     std::thread::scope(|scope| {
         let builder = std::thread::Builder::new().stack_size(STACK);
-        match builder.spawn_scoped(scope, || question.decide()) {
-            Ok(thread) => thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
+        match builder.spawn_scoped(scope, || cancel.during(|| question.decide())) {
+            Ok(thread) => match thread.join() {
+                Ok(Ok(answer)) => answer,
+                Ok(Err(Stopped(reason))) => Answer::Declined(reason.to_string()),
+                Err(panic) => std::panic::resume_unwind(panic),
+            },
             Err(error) => Answer::Declined(error.to_string()),
         }
     })
