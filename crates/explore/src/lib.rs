@@ -52,6 +52,7 @@ pub use trace::{event, headline};
 
 use refinement::{points, refinement};
 use seriatim_lang::{Diagnostic, Program};
+use seriatim_limits::Cancel;
 
 /// Explores a program within bounds.
 pub fn run(program: &Program, options: &Options) -> Result<Outcome, Diagnostic> {
@@ -60,6 +61,15 @@ pub fn run(program: &Program, options: &Options) -> Result<Outcome, Diagnostic> 
 
 /// Explores a program within bounds, asks what the mode says, and reports progress.
 pub fn run_with(
+    program: &Program,
+    options: &Options,
+    progress: &mut dyn FnMut(&Statistics),
+) -> Result<Outcome, Diagnostic> {
+    // What is found is told: only the searches themselves, which can say how far they came, are left.
+    Cancel::undisturbed(|| decided(program, options, progress))
+}
+
+fn decided(
     program: &Program,
     options: &Options,
     progress: &mut dyn FnMut(&Statistics),

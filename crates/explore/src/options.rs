@@ -229,6 +229,14 @@ pub struct Limits {
 }
 
 impl Limits {
+    /// What ends a search that begins now.
+    pub(crate) fn request(&self) -> Cancel {
+        let request = Cancel::of_process();
+        // So long a time is no limit, and no clock goes so far.
+        let time = self.time.filter(|time| *time < Duration::from_secs(1 << 32));
+        time.map_or_else(|| request.clone(), |time| request.within(time))
+    }
+
     /// Which limit, the process's own ones included, a search has reached that took so much.
     pub(crate) fn reached(&self, took: &Statistics) -> Option<Reason> {
         if let Some(reason) = Cancel::of_process().reason() {

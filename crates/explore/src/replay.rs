@@ -22,6 +22,7 @@ use seriatim_lang::choices::Choices;
 use seriatim_lang::machine::{Machine, Seen, State, Stop};
 use seriatim_lang::spec::SpecStop;
 use seriatim_lang::{Diagnostic, Program};
+use seriatim_limits::Cancel;
 
 /// What became of a saved run.
 #[derive(Clone, Debug)]
@@ -36,6 +37,10 @@ pub enum Replay {
 
 /// Replays a run of a program; bounds and reductions must be those with which it was found.
 pub fn replay(program: &Program, options: &Options, moves: &[Move]) -> Result<Replay, Diagnostic> {
+    Cancel::undisturbed(|| replayed(program, options, moves))
+}
+
+fn replayed(program: &Program, options: &Options, moves: &[Move]) -> Result<Replay, Diagnostic> {
     if crate::weak::model(program, options) != MemoryModel::Sc {
         return crate::weak::replay(program, options, moves);
     }

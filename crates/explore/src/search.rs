@@ -31,7 +31,7 @@ use crate::store::{SHARDS, Shard, StateRef, hash, shard_of};
 use crate::subject::Subject;
 use crate::worker::{Common, Counts, Halt, Premise, Worker, reason};
 use seriatim_lang::machine::State;
-use seriatim_limits::Instant;
+use seriatim_limits::{Cancel, Instant, Stopped};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -74,6 +74,8 @@ pub struct Search<'s> {
     /// For each shard that sends parcels, those that get something, as a mask.
     sent: Vec<AtomicU64>,
     claimed: AtomicUsize,
+    /// What ends it, also in the middle of a step: of a wide specification a step may take long.
+    request: Cancel,
 }
 
 /// What a worker does next.
@@ -125,6 +127,7 @@ impl<'s> Search<'s> {
             parcels: (0..SHARDS).map(|_| Mutex::new(vec![vec![]; SHARDS])).collect(),
             sent: (0..SHARDS).map(|_| AtomicU64::new(0)).collect(),
             claimed: AtomicUsize::new(0),
+            request: options.limits.request(),
         };
         Ok((search, start))
     }
@@ -132,6 +135,7 @@ impl<'s> Search<'s> {
     /// Explores everything that can be reached from a state.
     pub fn run(&mut self, initial: &State, start: SetId, progress: &mut Progress<'_>) -> Ending {
         let clock = Instant::now();
+        self.request = self.common.options.limits.request();
         let mut levels = Vec::new();
         let mut statistics = Statistics::default();
         let ending = std::thread::scope(|scope| {
@@ -181,11 +185,14 @@ impl<'s> Search<'s> {
             if shard >= SHARDS {
                 break;
             }
-            let stopped = match task {
+            let done = self.request.during(|| match task {
                 Task::Expand => self.expand(worker, shard),
                 Task::Merge => self.merge(worker, shard),
-            };
-            if let Err(found) = stopped {
+            });
+            // What is left half done is not looked at again: the search is over. A violation that
+            // somebody else finds in the same round goes before.
+            let left = |Stopped(reason)| Err((StateRef::LAST, Halt::Unknown(reason.into())));
+            if let Err(found) = done.unwrap_or_else(left) {
                 halt = first(halt, found);
             }
         }

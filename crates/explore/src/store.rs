@@ -26,6 +26,11 @@ pub struct StateRef {
     pub at: u32,
 }
 
+impl StateRef {
+    /// Behind all states.
+    pub const LAST: StateRef = StateRef { shard: u32::MAX, at: u32::MAX };
+}
+
 const HEADER: usize = 1;
 const DEAD: u32 = 1 << 31;
 const NOTHING: u32 = u32::MAX;

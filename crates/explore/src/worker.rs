@@ -15,7 +15,7 @@ use crate::subject::Subject;
 use seriatim_lang::choices::Choices;
 use seriatim_lang::machine::{Machine, Seen, State, Stop};
 use seriatim_lang::spec::SpecStop;
-use seriatim_limits::InOrder;
+use seriatim_limits::{InOrder, checkpoint};
 
 /// What all workers of a search share.
 pub struct Common<'s> {
@@ -173,6 +173,7 @@ impl<'s> Worker<'s> {
             let mut choices = Choices::default();
             let mut may_wait = false;
             loop {
+                checkpoint();
                 match subject.machine.run(from, thread, &mut choices, to) {
                     Ok(seen) => {
                         moved = true;

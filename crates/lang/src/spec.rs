@@ -20,10 +20,17 @@ use code::{Code, Demand, Routine, Step};
 use crate::front::program::*;
 use crate::machine::Bounds;
 use crate::machine::choices::Choices;
+use seriatim_limits::{checkpoint_after, checkpoint_now};
 use std::borrow::Cow;
 
 /// How many statements a method may execute.
 const FUEL: u32 = 100_000;
+
+/// Statements between two looks at the limits: each may copy a long list.
+const UNSEEN: u32 = 64;
+
+/// What one outcome of many weighs, as work between two looks at the limits.
+const OUTCOME: u32 = 8;
 
 /// The state of a specification: its variables.
 pub type SpecState = Vec<Datum>;
@@ -191,6 +198,7 @@ impl Spec {
     ) -> Result<(), SpecStop> {
         let mut choices = Choices::default();
         loop {
+            checkpoint_after(OUTCOME);
             let mut run = self.interpreter(Cow::Borrowed(state), args, &mut choices);
             match run.call(&self.methods[method], wanted) {
                 Ok(result) => tell(run.vars, result),
@@ -316,6 +324,9 @@ impl Interpreter<'_> {
 
     fn burn(&mut self) -> Interpreted<()> {
         self.fuel = self.fuel.checked_sub(1).ok_or_else(|| broken("it never ends"))?;
+        if self.fuel.is_multiple_of(UNSEEN) {
+            checkpoint_now();
+        }
         Ok(())
     }
 
@@ -438,6 +449,7 @@ fn broken(why: &str) -> SpecStop {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use seriatim_limits::Cancel;
 
     /// A specification with the bounds `0..1` in one place, which its method leaves.
     fn leaving(place: usize) -> String {
@@ -472,5 +484,46 @@ method go(k: int 0..2) -> int {{ return k }}
             assert!(go(1).is_ok());
             assert!(matches!(go(2), Err(SpecStop::Broken(_))), "{}", leaving(place));
         }
+    }
+
+    /// A method with 2^24 outcomes, one that runs for long, and one that copies a list that grows.
+    const LONG: &str = "object o : s
+spec s {
+  var a: int 0..4095 = 0
+  var b: int 0..4095 = 0
+  var l: seq<int> = []
+  method guess() { a = any; b = any }
+  method count() -> int { let n = 0; while n < 30000 { n = n + 1 }; return n }
+  method grow() { let n = 0; while n < 30000 { l = l ++ [n]; n = n + 1 } }
+}
+method guess() {}
+method count() -> int { return 0 }
+method grow() {}
+";
+
+    #[test]
+    fn a_request_to_stop_is_heard_within_a_method() {
+        let program = crate::check(LONG).expect("a program");
+        let bounds = Bounds { values: 1, keys: 1, nodes: None, capacity: None };
+        let spec = Spec::new(program.spec.expect("named"), bounds);
+        let start = spec.initial().expect("within its bounds");
+        let (request, mut outcomes) = (Cancel::never(), 0);
+        let guessed = request.during(|| {
+            let guess = spec.method("guess").expect("it is there");
+            spec.after(&start, (guess, &[]), None, |_| {
+                outcomes += 1;
+                if outcomes == 1_000 {
+                    request.raise();
+                }
+            })
+        });
+        assert!(guessed.is_err() && outcomes <= 1_008, "{outcomes} outcomes");
+        for long in ["count", "grow"] {
+            let long = spec.method(long).expect("it is there");
+            assert!(request.during(|| spec.outcomes(&start, long, &[])).is_err());
+        }
+        let count = spec.method("count").expect("it is there");
+        let counted = spec.outcomes(&start, count, &[]).expect("nobody stops it");
+        assert_eq!(counted[0].1, Datum::Int(30_000));
     }
 }

@@ -1,8 +1,8 @@
 //! Asking a long computation to stop.
 
 use crate::{Instant, Reason, stopped};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 /// What is left for the most important things when the time is over.
@@ -22,6 +22,8 @@ pub struct Cancel {
     raised: Arc<AtomicBool>,
     deadline: Option<Instant>,
     heeds_process: bool,
+    /// Of a request that waits for a moment: when it would have been raised without.
+    waits_since: Option<Arc<OnceLock<Instant>>>,
 }
 
 impl Cancel {
@@ -33,7 +35,7 @@ impl Cancel {
 
     /// A request that is raised at a deadline, if there is one, and when the process has to stop.
     pub fn at(deadline: Option<Instant>) -> Self {
-        Cancel { raised: Arc::default(), deadline, heeds_process: true }
+        Cancel { deadline, heeds_process: true, ..Cancel::never() }
     }
 
     /// A request that is raised when the process has to stop.
@@ -41,14 +43,28 @@ impl Cancel {
         Cancel::at(None)
     }
 
-    /// A request for what is still worth doing when there is an answer, as asking for a second
-    /// opinion: it is raised when the process has to stop, or, if it has to already, after a
-    /// moment.
-    pub fn last() -> Self {
-        match stopped() {
-            None => Cancel::of_process(),
-            Some(_) => Cancel { deadline: Some(Instant::now() + MOMENT), ..Cancel::never() },
+    /// The same request, which is raised after that time as well.
+    pub fn within(&self, time: Duration) -> Self {
+        let (deadline, waits_since) = (Instant::now() + time, None);
+        let deadline = Some(self.deadline.map_or(deadline, |earlier| earlier.min(deadline)));
+        Cancel { deadline, waits_since, ..self.clone() }
+    }
+
+    /// The request for what is still worth doing when there is an answer, as replaying it or asking
+    /// for a second opinion: it is raised a moment later than this one. There is no such moment for who
+    /// [raises](Cancel::raise) it by hand, nor where memory runs out meanwhile.
+    pub fn patient(&self) -> Self {
+        match self.reason() {
+            Some(_) if !self.is_raised_by_hand() => {
+                Cancel { deadline: Some(Instant::now() + MOMENT), ..Cancel::never() }
+            }
+            _ => Cancel { waits_since: Some(Arc::default()), ..self.clone() },
         }
+    }
+
+    /// The [patient](Cancel::patient) request of the process.
+    pub fn last() -> Self {
+        Cancel::of_process().patient()
     }
 
     /// Asks everyone to stop.
@@ -63,12 +79,26 @@ impl Cancel {
 
     /// Why to stop, if so.
     pub fn reason(&self) -> Option<Reason> {
+        let reason = self.reason_at_once()?;
+        let is_waiting = self.waits_since.as_ref().is_some_and(|since| {
+            reason != Reason::Memory
+                && !self.is_raised_by_hand()
+                && since.get_or_init(Instant::now).elapsed() < MOMENT
+        });
+        (!is_waiting).then_some(reason)
+    }
+
+    fn is_raised_by_hand(&self) -> bool {
+        self.raised.load(Ordering::Relaxed)
+    }
+
+    fn reason_at_once(&self) -> Option<Reason> {
         if self.heeds_process
             && let Some(reason) = stopped()
         {
             return Some(reason);
         }
-        if self.raised.load(Ordering::Relaxed) {
+        if self.is_raised_by_hand() {
             return Some(Reason::Interrupted);
         }
         let is_late = self.deadline.is_some_and(|deadline| Instant::now() >= deadline);

@@ -22,8 +22,8 @@ const LOOK_EVERY: u32 = 64;
 
 thread_local! {
     static LEFT: Cell<u32> = const { Cell::new(LOOK_EVERY) };
-    /// Who may stop the work of this thread, the innermost last.
-    static REQUESTS: RefCell<Vec<Cancel>> = const { RefCell::new(Vec::new()) };
+    /// Who may stop the work of this thread, the innermost last; `None`: nobody.
+    static REQUESTS: RefCell<Vec<Option<Cancel>>> = const { RefCell::new(Vec::new()) };
 }
 
 /// A place at which work can be left. Costs next to nothing; belongs into every loop that input can
@@ -35,7 +35,13 @@ thread_local! {
 /// is none, and in programs that are compiled to abort on panic, it does nothing.
 #[inline]
 pub fn checkpoint() {
-    let left = LEFT.get() - 1;
+    checkpoint_after(1);
+}
+
+/// A [`checkpoint`] after work that takes about as long as so many usual ones.
+#[inline]
+pub fn checkpoint_after(work: u32) {
+    let left = LEFT.get().saturating_sub(work);
     LEFT.set(left);
     if left == 0 {
         checkpoint_now();
@@ -49,7 +55,7 @@ pub fn checkpoint_now() {
     if !cfg!(panic = "unwind") || std::thread::panicking() {
         return;
     }
-    let reason = REQUESTS.with_borrow(|requests| requests.last().and_then(Cancel::reason));
+    let reason = REQUESTS.with_borrow(|requests| requests.last()?.as_ref()?.reason());
     if let Some(reason) = reason {
         resume_unwind(Box::new(Stopped(reason)));
     }
@@ -86,19 +92,13 @@ impl Cancel {
     /// Does something that may be left at any [`checkpoint`] of this thread, once the request is
     /// raised. A request around it is not heard meanwhile.
     pub fn during<T>(&self, work: impl FnOnce() -> T) -> Result<T, Stopped> {
-        REQUESTS.with_borrow_mut(|requests| requests.push(self.clone()));
-        let outcome = catch_unwind(AssertUnwindSafe(work));
-        REQUESTS.with_borrow_mut(|requests| requests.pop());
-        outcome.map_err(|payload| match payload.downcast::<Stopped>() {
-            Ok(stopped) => *stopped,
-            Err(panic) => resume_unwind(panic),
-        })
+        heard(Some(self.clone()), work)
     }
 
     /// The request by which the work of this thread can be left just now: for work that asks instead
     /// of passing checkpoints.
     pub fn innermost() -> Cancel {
-        let request = REQUESTS.with_borrow(|requests| requests.last().cloned());
+        let request = REQUESTS.with_borrow(|requests| requests.last().cloned().flatten());
         request.unwrap_or_else(Cancel::never)
     }
 
@@ -120,9 +120,20 @@ impl Cancel {
 
     /// Does something that no checkpoint leaves: what must be said in any case.
     pub fn undisturbed<T>(work: impl FnOnce() -> T) -> T {
-        match Cancel::never().during(work) {
+        match heard(None, work) {
             Ok(done) => done,
             Err(_) => unreachable!("nobody holds a request that nobody has"),
         }
     }
+}
+
+/// Does something while nobody but this request is heard.
+fn heard<T>(request: Option<Cancel>, work: impl FnOnce() -> T) -> Result<T, Stopped> {
+    REQUESTS.with_borrow_mut(|requests| requests.push(request));
+    let outcome = catch_unwind(AssertUnwindSafe(work));
+    REQUESTS.with_borrow_mut(|requests| requests.pop());
+    outcome.map_err(|payload| match payload.downcast::<Stopped>() {
+        Ok(stopped) => *stopped,
+        Err(panic) => resume_unwind(panic),
+    })
 }

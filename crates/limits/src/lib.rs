@@ -37,7 +37,7 @@ mod sorting;
 
 pub use addressable::addressable;
 pub use cancel::Cancel;
-pub use checkpoint::{Stopped, both, checkpoint, checkpoint_now};
+pub use checkpoint::{Stopped, both, checkpoint, checkpoint_after, checkpoint_now};
 pub use clock::Instant;
 pub use patient::Patient;
 pub use reason::{Reason, forget_memory, stop, stopped};

@@ -5,12 +5,12 @@ use crate::engines::{BY_VERSIONS, Job};
 use crate::grounds::{Grounds, Witnesses};
 use crate::options::{Monitors, Options};
 use crate::partition::partition;
-use crate::replay_parts::{distrust, replay_parts};
+use crate::replay_parts::{distrust, leave_open, replay_parts};
 use crate::search::Memory;
 use crate::ties::check_tied;
 use crate::whole::{Monitor, Whole};
 use seriatim_history::{History, InputError, Problem};
-use seriatim_spec::{Checked, LeftOut, Limit, Reader, Unknown, Verdict};
+use seriatim_spec::{Checked, LeftOut, Limit, Reader, Stopped, Unknown, Verdict};
 
 /// Decides whether a history is linearizable under a specification.
 ///
@@ -36,6 +36,9 @@ pub fn check(
     reader: &dyn Reader,
     options: &Options<'_>,
 ) -> Result<Checked, InputError> {
+    // All that is asked on the way, of parts and of orders of turns, has this one limit.
+    let (request, strategies) = (options.request(), options.strategies.clone());
+    let options = &Options { cancel: Some(&request), strategies, ..*options };
     let checked = decide(history, reader, options)?;
     Ok(match (&checked.verdict, history.missing_logs()) {
         // A missing operation may explain what nothing else does.
@@ -78,12 +81,22 @@ fn decide(
         let problem = Problem::BrokenSpec { spec: reader.name(), defect };
         return Err(InputError::new(history.source(), 0, problem));
     }
-    let replayed = replay_parts(history, reader, reading, &parts, &decisions)?;
-    if replayed.is_err() && decisions.iter().any(|decision| decision.decided_by == BY_VERSIONS) {
+    let mut defect = None;
+    let replay = || replay_parts(history, reader, reading, &parts, &decisions);
+    let replayed = match options.request().patient().during(replay) {
+        Ok(Ok(replayed)) => replayed.map_err(Some),
+        Ok(Err(error)) => return Err(error),
+        Err(Stopped(reason)) => {
+            leave_open(&mut decisions, reason.into());
+            Err(None)
+        }
+    };
+    let is_by_versions = |decision: &Decision| decision.decided_by == BY_VERSIONS;
+    if matches!(replayed, Err(Some(_))) && decisions.iter().any(is_by_versions) {
         return check_without_versions(history, reader, options);
     }
-    let mut defect = None;
     let replayed = replayed.map_err(|invalid| {
+        let Some(invalid) = invalid else { return };
         distrust(&parts, &mut decisions, &invalid);
         defect = Some(invalid.to_string());
     });

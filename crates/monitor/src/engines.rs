@@ -107,24 +107,26 @@ impl Job<'_> {
                 continue;
             }
             let operations = &part.operations;
-            decisions[index] =
-                match versions::decide(self.history, self.reading, operations, &self.cancel) {
-                    Answer::NoVersions => return,
-                    Answer::Declined(why) => Decision::fallen_back(why),
-                    Answer::Linearizable(witness) => {
-                        let finding = Some(Finding::Linearizable(witness.order));
-                        Decision { finding, decided_by: BY_VERSIONS, ..Decision::default() }
+            let ask = || versions::decide(self.history, self.reading, operations, &self.cancel);
+            // If there is no time to find out, there is none to search either.
+            let Ok(answer) = self.cancel.during(ask) else { return };
+            decisions[index] = match answer {
+                Answer::NoVersions => return,
+                Answer::Declined(why) => Decision::fallen_back(why),
+                Answer::Linearizable(witness) => {
+                    let finding = Some(Finding::Linearizable(witness.order));
+                    Decision { finding, decided_by: BY_VERSIONS, ..Decision::default() }
+                }
+                Answer::Violation(core, confirmed) => {
+                    match self.second_look(operations, confirmed) {
+                        Some(sure) => Decision {
+                            confirmation: Some(sure),
+                            ..Decision::violation(BY_VERSIONS, core)
+                        },
+                        None => Decision::fallen_back(LYING_VERSIONS.to_owned()),
                     }
-                    Answer::Violation(core, confirmed) => {
-                        match self.second_look(operations, confirmed) {
-                            Some(sure) => Decision {
-                                confirmation: Some(sure),
-                                ..Decision::violation(BY_VERSIONS, core)
-                            },
-                            None => Decision::fallen_back(LYING_VERSIONS.to_owned()),
-                        }
-                    }
-                };
+                }
+            };
             if self.is_last(&decisions[index]) {
                 return;
             }
@@ -142,10 +144,11 @@ impl Job<'_> {
             return Some(by_search);
         }
         let mut excerpt = self.history.restricted(part, Horizon::Whole);
-        match refute(&mut excerpt, self.reader, SMALL_EFFORT) {
-            Ok(Refutation::Confirmed) => Some(Confirmation::Whole),
-            Ok(Refutation::Contradicted) => None,
-            Ok(Refutation::TooLarge) | Err(_) => Some(by_search),
+        let refuted = || refute(&mut excerpt, self.reader, SMALL_EFFORT);
+        match self.cancel.patient().during(refuted) {
+            Ok(Ok(Refutation::Confirmed)) => Some(Confirmation::Whole),
+            Ok(Ok(Refutation::Contradicted)) => None,
+            Ok(Ok(Refutation::TooLarge) | Err(_)) | Err(Stopped(_)) => Some(by_search),
         }
     }
 

@@ -14,7 +14,6 @@ use crate::partition::Part;
 use crate::search::Memory;
 use crate::search::dovetail::Finding;
 use seriatim_history::{History, Horizon, InputError, OpId};
-use seriatim_limits::Instant;
 use seriatim_spec::{
     Cancel, Confirmation, Counterexample, DecidedBy, Explanation, LeftOut, Limit, Reader,
 };
@@ -81,7 +80,7 @@ impl Witnesses<'_> {
             && *decided_by != DecidedBy::Inspection
             && !self.options.is_interrupted();
         if is_reduced {
-            let cancel = Cancel::at(Some(Instant::now() + self.options.explain));
+            let cancel = self.options.request().within(self.options.explain);
             let memory = Memory::new(self.options.memory);
             let mut shrinker = Shrinker::new(self.history, self.reader, part, &cancel, &memory);
             shrinker.object = self.object;
@@ -96,7 +95,7 @@ impl Witnesses<'_> {
         if self.options.detail == Detail::Minimal {
             let mut shown = found.clone();
             let illustrated = || illustrate(self.history, self.reader, &mut shown);
-            if Cancel::last().during(illustrated).is_ok() {
+            if self.options.request().patient().during(illustrated).is_ok() {
                 found = shown;
             }
         }
@@ -127,7 +126,7 @@ impl Witnesses<'_> {
             }
         };
         let ask = || confirm(self.history, self.reader, &Asked { part, core, decided_by }, means);
-        Cancel::last().during(ask).unwrap_or(Ok(Ok(Confirmation::None)))
+        self.options.request().patient().during(ask).unwrap_or(Ok(Ok(Confirmation::None)))
     }
 }
 

@@ -248,7 +248,7 @@ fn explains(
 }
 
 /// The same options for one of many tries.
-fn plain<'o>(options: &Options<'_>) -> Options<'o> {
+fn plain<'o>(options: &Options<'o>) -> Options<'o> {
     Options {
         time: options.time,
         memory: options.memory,
@@ -256,6 +256,7 @@ fn plain<'o>(options: &Options<'_>) -> Options<'o> {
         monitors: options.monitors,
         strategies: options.strategies.clone(),
         detail: Detail::Plain,
+        cancel: options.cancel,
         ..Options::default()
     }
 }

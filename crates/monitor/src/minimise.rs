@@ -379,13 +379,22 @@ impl<'a> Shrinker<'a> {
         let mut context = None;
         let mut explanation = Explanation::default();
         if let Some(reading) = reading {
-            let preamble = self.preamble(&history, reading, &operations);
-            let first: HashSet<OpId> = preamble.iter().copied().collect();
-            operations.retain(|op| !first.contains(op));
-            let classes: Vec<ClassId> =
-                preamble.iter().filter_map(|&op| reading.class(op)).collect();
-            let part = Part::new(&history, reading, &operations).after(classes);
-            let (state, attempts) = explain(&part);
+            let cancel = self.cancel;
+            let shown = || {
+                let preamble = self.preamble(&history, reading, &operations);
+                let first: HashSet<OpId> = preamble.iter().copied().collect();
+                let rest: Vec<OpId> =
+                    operations.iter().copied().filter(|op| !first.contains(op)).collect();
+                let classes: Vec<ClassId> =
+                    preamble.iter().filter_map(|&op| reading.class(op)).collect();
+                let part = Part::new(&history, reading, &rest).after(classes);
+                let (state, attempts) = explain(&part);
+                (preamble, rest, state, attempts)
+            };
+            // Where there is no time for it, all operations are shown and no order of them.
+            let unshown = |_| (Vec::new(), operations.clone(), String::new(), Vec::new());
+            let (preamble, rest, state, attempts) = cancel.during(shown).unwrap_or_else(unshown);
+            operations = rest;
             if !preamble.is_empty() {
                 left_out.context = preamble.len();
                 let order = preamble.iter().map(|&op| original(op)).collect();

@@ -2,7 +2,7 @@
 
 use crate::partition::Partitioning;
 use crate::search::dovetail::{Standing, StopAt};
-use seriatim_limits::{Instant, addressable};
+use seriatim_limits::addressable;
 use seriatim_spec::{Cancel, Reason, Strategy};
 use std::sync::OnceLock;
 use std::time::Duration;
@@ -29,18 +29,17 @@ pub struct Options<'o> {
     pub explain: Duration,
     /// Told now and then how it goes.
     pub observer: Option<&'o (dyn Fn(Standing) + Sync)>,
-    /// A request to stop that the caller may raise. It stands in for the time limit: make it with
-    /// [`Cancel::at`].
+    /// A request to stop that the caller may raise, besides the time limit. One with a deadline
+    /// ([`Cancel::at`]) is one limit for all that is asked with it; the time limit counts from each
+    /// question anew.
     pub cancel: Option<&'o Cancel>,
 }
 
 impl Options<'_> {
     /// What stops the search for a verdict.
     pub(crate) fn request(&self) -> Cancel {
-        match self.cancel {
-            Some(cancel) => cancel.clone(),
-            None => Cancel::at(self.time.map(|time| Instant::now() + time)),
-        }
+        let request = self.cancel.cloned().unwrap_or_else(Cancel::of_process);
+        self.time.map_or_else(|| request.clone(), |time| request.within(time))
     }
 
     /// Whether the caller wants nothing more, not even an explanation.

@@ -68,6 +68,13 @@ pub(crate) fn replay_filled(
     }
 }
 
+/// Takes back all orders that were found: there was no time to replay them.
+pub(crate) fn leave_open(decisions: &mut [Decision], limit: Limit) {
+    for decision in decisions.iter_mut().filter(|decision| decision.is_linearizable()) {
+        decision.finding = Some(Finding::Open(limit, 0));
+    }
+}
+
 /// Takes back what was said of the part at which the replay failed.
 pub(crate) fn distrust(parts: &[Part], decisions: &mut [Decision], invalid: &Invalid) {
     let culprit = invalid.culprit();

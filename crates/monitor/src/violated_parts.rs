@@ -52,8 +52,9 @@ pub fn violated_parts(
     let suspects =
         parts.iter().filter(|part| !part.label.is_empty() && may_be_violated(&part.label));
     let mut violated = Vec::new();
+    let request = options.request();
     for part in suspects {
-        if violated.len() == MOST {
+        if violated.len() == MOST || request.is_raised() {
             break;
         }
         let mut excerpt = history.restricted(&part.operations, Horizon::Whole);
@@ -65,6 +66,7 @@ pub fn violated_parts(
             strategies: options.strategies.clone(),
             detail: Detail::Minimal,
             explain: options.explain / 4,
+            cancel: Some(&request),
             ..Options::default()
         };
         if let Verdict::Violation(core) = check(&mut excerpt, reader, &limits)?.verdict {

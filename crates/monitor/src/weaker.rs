@@ -43,11 +43,10 @@ use crate::search::Memory;
 use hashbrown::{HashMap, HashSet};
 use seriatim_history::{History, Horizon, InputError, OpId, Outcome, Time};
 use seriatim_limits::InOrder;
-use seriatim_limits::Instant;
 use seriatim_spec::{
     Attempt, Automaton, Cancel, Checked, ClassId, Confirmation, Counterexample, DecidedBy,
     Explanation, Interpretation, Limit, Order, PartStanding, PartVerdict, Reader, Refutation,
-    StateId, Strategy, Unknown, Verdict, Witness, refute_under, replay_under,
+    StateId, Stopped, Strategy, Unknown, Verdict, Witness, refute_under, replay_under,
 };
 use std::time::Duration;
 
@@ -87,26 +86,18 @@ pub fn check_under(
         let expected = "operations with their processes, for an order of each process";
         return Err(InputError::syntax(history.source(), 0, expected, "a log that names none"));
     }
-    let deadline = options.time.map(|time| Instant::now() + time);
+    let cancel = options.request();
     if let Some(found) = in_real_time(history, reader, order, options)? {
         return Ok(found);
     }
     let reading = reader.read(history)?;
-    let cancel = Cancel::at(deadline);
     let memory = Memory::new(options.memory);
     let effort = usize::MAX;
     let search =
         Question { history, reading: &reading, order, effort, cancel: &cancel, memory: &memory };
     let (answer, configurations) = search.answer();
     let (verdict, confirmation) = match answer {
-        Answer::Order(witness) => {
-            let replayed = replay_under(history, reader, witness, order)?;
-            let verdict = match replayed {
-                Ok(replayed) => Verdict::Linearizable(replayed),
-                Err(invalid) => unknown(Limit::Defect, Some(invalid.to_string())),
-            };
-            (verdict, None)
-        }
+        Answer::Order(witness) => (replayed(history, reader, witness, (order, &cancel))?, None),
         Answer::Open(limit) => (unknown(limit, None), None),
         // A missing operation may explain what nothing else does.
         Answer::None(_) if history.missing_logs() > 0 => (unknown(Limit::Incomplete, None), None),
@@ -145,21 +136,20 @@ pub fn keep_turns(
         return Ok((checked, Turns::NotAsked));
     }
     let witness = Witness { order: found.order.clone() };
-    if replay_under(history, reader, witness, Order::Skewed)?.is_ok() {
+    let cancel = options.request();
+    let replay = || replay_under(history, reader, witness, Order::Skewed);
+    let Ok(kept) = cancel.patient().during(replay) else { return Ok((checked, Turns::Open)) };
+    if kept?.is_ok() {
         return Ok((checked, Turns::Kept));
     }
     let reading = reader.read(history)?;
-    let cancel = options.request();
     let memory = Memory::new(options.memory);
     let (order, effort) = (Order::Skewed, IN_TURN);
     let search =
         Question { history, reading: &reading, order, effort, cancel: &cancel, memory: &memory };
     let (answer, configurations) = search.answer();
     let (verdict, confirmation) = match answer {
-        Answer::Order(witness) => match replay_under(history, reader, witness, order)? {
-            Ok(replayed) => (Verdict::Linearizable(replayed), None),
-            Err(invalid) => (unknown(Limit::Defect, Some(invalid.to_string())), None),
-        },
+        Answer::Order(witness) => (replayed(history, reader, witness, (order, &cancel))?, None),
         Answer::Open(_) => return Ok((checked, Turns::Open)),
         Answer::None(_) if history.missing_logs() > 0 => (unknown(Limit::Incomplete, None), None),
         Answer::None(operations) => conclude(&search, reader, operations, options)?,
@@ -195,12 +185,31 @@ fn in_real_time(
     let Verdict::Linearizable(found) = checked.verdict else { return Ok(None) };
     let witness = Witness { order: found.order.clone() };
     let configurations = checked.configurations;
-    Ok(replay_under(history, reader, witness, order)?.ok().map(|replayed| Weaker {
+    let replay = || replay_under(history, reader, witness, order);
+    let Ok(replayed) = options.request().patient().during(replay) else { return Ok(None) };
+    Ok(replayed?.ok().map(|replayed| Weaker {
         verdict: Verdict::Linearizable(replayed),
         confirmation: None,
         is_linearizable: true,
         configurations,
     }))
+}
+
+/// The verdict of an order that was found.
+fn replayed(
+    history: &mut History,
+    reader: &dyn Reader,
+    witness: Witness,
+    (order, cancel): (Order, &Cancel),
+) -> Result<Verdict, InputError> {
+    let replay = || replay_under(history, reader, witness, order);
+    Ok(match cancel.patient().during(replay) {
+        Ok(replayed) => match replayed? {
+            Ok(replayed) => Verdict::Linearizable(replayed),
+            Err(invalid) => unknown(Limit::Defect, Some(invalid.to_string())),
+        },
+        Err(Stopped(reason)) => unknown(reason.into(), None),
+    })
 }
 
 fn unknown(limit: Limit, defect: Option<String>) -> Verdict {
@@ -218,12 +227,14 @@ fn conclude(
     let operations = match options.detail {
         Detail::Plain => operations,
         Detail::Minimal => {
-            let end = Instant::now() + options.explain;
-            question.smaller(operations, end)
+            let cancel = &question.cancel.within(options.explain);
+            Question { cancel, ..*question }.smaller(operations)
         }
     };
     let mut excerpt = question.history.restricted(&operations, Horizon::Whole);
-    let confirmation = match refute_under(&mut excerpt, reader, question.order, SECOND)? {
+    let refute = || refute_under(&mut excerpt, reader, question.order, SECOND);
+    let refuted = question.cancel.patient().during(refute);
+    let confirmation = match refuted.unwrap_or(Ok(Refutation::TooLarge))? {
         Refutation::Confirmed => Confirmation::Core,
         Refutation::TooLarge => Confirmation::None,
         Refutation::Contradicted => {
@@ -293,11 +304,14 @@ impl Question<'_> {
     }
 
     fn search(&self, operations: &[OpId], effort: usize) -> (Finding, usize) {
-        let mut search = Search::new(self, operations);
-        let outcome = search.run(effort, self.cancel, self.memory);
-        let met = search.seen.len();
-        self.memory.report(&mut search.reported, 0);
-        (outcome, met)
+        let searched = self.cancel.during(|| {
+            let mut search = Search::new(self, operations);
+            let outcome = search.run(effort, self.cancel, self.memory);
+            let met = search.seen.len();
+            self.memory.report(&mut search.reported, 0);
+            (outcome, met)
+        });
+        searched.unwrap_or_else(|Stopped(reason)| (Finding::Stopped(reason.into()), 0))
     }
 
     fn is_violated(&self, operations: &[OpId]) -> bool {
@@ -306,10 +320,10 @@ impl Question<'_> {
 
     /// Takes out operations that change nothing, and all operations of a value, as long as the rest
     /// has no order.
-    fn smaller(&self, operations: Vec<OpId>, end: Instant) -> Vec<OpId> {
+    fn smaller(&self, operations: Vec<OpId>) -> Vec<OpId> {
         let mut best = operations;
         for group in self.groups(&best) {
-            if Instant::now() > end {
+            if self.cancel.is_raised() {
                 break;
             }
             let rest: Vec<OpId> =

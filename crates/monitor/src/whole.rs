@@ -16,7 +16,7 @@ use crate::vet;
 use seriatim_history::{History, InputError, OpId};
 use seriatim_spec::{
     Cancel, Checked, Claim, DecidedBy, LeftOut, Limit, PartStanding, PartVerdict, Reader, Stopped,
-    Verdict,
+    Unknown, Verdict,
 };
 
 /// Whether a fast monitor can be asked.
@@ -118,13 +118,22 @@ impl DecidedWhole {
         let (mut defect, mut confirmation, mut left_out) = (None, None, LeftOut::default());
         let mut unfair = None;
         let verdict = match claim {
-            Claim::Linearizable(witness) => match replay_filled(history, reader, witness)? {
-                Ok(replayed) => Verdict::Linearizable(replayed),
-                Err(invalid) => {
-                    defect = Some(invalid.to_string());
-                    Verdict::Unknown(rejected(defect.clone()))
+            Claim::Linearizable(witness) => {
+                let replay = || replay_filled(history, reader, witness);
+                match options.request().patient().during(replay) {
+                    Ok(replayed) => match replayed? {
+                        Ok(replayed) => Verdict::Linearizable(replayed),
+                        Err(invalid) => {
+                            defect = Some(invalid.to_string());
+                            Verdict::Unknown(rejected(defect.clone()))
+                        }
+                    },
+                    Err(Stopped(reason)) => {
+                        part.standing = PartStanding::Open;
+                        Verdict::Unknown(Unknown { limit: reason.into(), ..rejected(None) })
+                    }
                 }
-            },
+            }
             Claim::Violation(core) => {
                 let witnesses = Witnesses { history, reader, options, object };
                 let all: Vec<OpId> = (0..history.len()).map(OpId::from).collect();

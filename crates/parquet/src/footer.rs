@@ -4,7 +4,11 @@
 //! deep as the file says; some hundred thousand groups, a megabyte, overflow the stack and end the
 //! process. A history has a dozen columns and no groups, so whoever lists many more is refused here,
 //! where nothing is built: the footer, a struct in Thrift's compact notation, is passed over value
-//! by value until the list of its columns, whose length stands before it.
+//! by value.
+//!
+//! The library also makes room for as many things as the file claims to have. What a footer cannot
+//! hold is an error of the file, and is said to be one before memory runs out for it: more items of a
+//! list than the footer has bytes left, more members of a group than there are columns and groups.
 
 use parquet::file::reader::ChunkReader;
 
@@ -18,8 +22,11 @@ const DEEPEST: usize = 64;
 /// The field of the footer that lists columns and groups.
 const COLUMNS: i64 = 2;
 
-/// Refuses a file that lists too many columns and groups. Whatever else is wrong with it, the
-/// library says.
+/// The field of a group that says how many members it has.
+const MEMBERS: i64 = 5;
+
+/// Refuses a file that lists too many columns and groups, or claims what it cannot hold. Whatever else
+/// is wrong with it, the library says.
 pub fn look_at(file: &impl ChunkReader) -> Result<(), String> {
     let length = file.len();
     let Some(end) = length.checked_sub(8) else { return Ok(()) };
@@ -29,28 +36,58 @@ pub fn look_at(file: &impl ChunkReader) -> Result<(), String> {
     };
     let Some(start) = end.checked_sub(size.into()) else { return Ok(()) };
     let Ok(footer) = file.get_bytes(start, size as usize) else { return Ok(()) };
-    match listed(&footer) {
-        Some(count) if count > MOST => {
-            Err(format!("{count} columns and groups; expected at most {MOST}"))
-        }
-        Some(_) => Ok(()),
-        None => Err("its footer is damaged".to_owned()),
+    let mut rest = Rest { bytes: &footer, impossible: None };
+    match walk(&mut rest) {
+        Some(()) => Ok(()),
+        None => Err(rest.impossible.unwrap_or_else(|| "its footer is damaged".to_owned())),
     }
 }
 
-/// How many columns and groups a footer lists, 0 if it lists none; `None` if it is damaged before
-/// that.
-fn listed(footer: &[u8]) -> Option<u64> {
-    let mut rest = Rest(footer);
+/// Passes over a footer; `None` if it is damaged or claims what cannot be.
+fn walk(rest: &mut Rest<'_>) -> Option<()> {
     let mut field = 0;
     loop {
         let kind = rest.field(&mut field)?;
         match (kind, field) {
-            (STOP, _) => return Some(0),
-            (LIST, COLUMNS) => return Some(rest.list()?.1),
+            (STOP, _) => return Some(()),
+            (LIST, COLUMNS) => columns(rest)?,
             _ => rest.pass(kind)?,
         }
     }
+}
+
+/// Passes over the list of columns and groups.
+fn columns(rest: &mut Rest<'_>) -> Option<()> {
+    let (kind, count) = rest.list()?;
+    if count > MOST {
+        return rest.refuse(format!("{count} columns and groups; expected at most {MOST}"));
+    }
+    if kind != STRUCT {
+        return (count == 0).then_some(());
+    }
+    for _ in 0..count {
+        let mut field = 0;
+        loop {
+            match (rest.field(&mut field)?, field) {
+                (STOP, _) => break,
+                (I32, MEMBERS) => {
+                    let members = signed(rest.number()?);
+                    if !(0..count as i64).contains(&members) {
+                        return rest.refuse(format!(
+                            "a group of {members} members in a list of {count} columns and groups"
+                        ));
+                    }
+                }
+                (kind, _) => rest.pass(kind)?,
+            }
+        }
+    }
+    Some(())
+}
+
+/// A number that was written so that small ones are short, whatever their sign.
+fn signed(number: u64) -> i64 {
+    (number >> 1) as i64 ^ -((number & 1) as i64)
 }
 
 // The kinds of values.
@@ -59,6 +96,7 @@ const TRUE: u8 = 1;
 const FALSE: u8 = 2;
 const BYTE: u8 = 3;
 const I16: u8 = 4;
+const I32: u8 = 5;
 const I64: u8 = 6;
 const DOUBLE: u8 = 7;
 const BINARY: u8 = 8;
@@ -68,7 +106,11 @@ const MAP: u8 = 11;
 const STRUCT: u8 = 12;
 
 /// What is not passed over yet.
-struct Rest<'f>(&'f [u8]);
+struct Rest<'f> {
+    bytes: &'f [u8],
+    /// What it claims and cannot be.
+    impossible: Option<String>,
+}
 
 /// A value that consists of others: a struct until it stops, or so many of these kinds in turn.
 enum Within {
@@ -77,14 +119,29 @@ enum Within {
 }
 
 impl Rest<'_> {
+    fn refuse(&mut self, impossible: String) -> Option<()> {
+        self.impossible = Some(impossible);
+        None
+    }
+
+    /// Refuses more items than there are bytes: each takes one at least.
+    fn holds(&mut self, items: u64) -> Option<()> {
+        match self.bytes.len() as u64 {
+            left if items > left => self.refuse(format!(
+                "its footer claims a list of {items} items and has {left} bytes left"
+            )),
+            _ => Some(()),
+        }
+    }
+
     fn byte(&mut self) -> Option<u8> {
-        let (&first, rest) = self.0.split_first()?;
-        self.0 = rest;
+        let (&first, rest) = self.bytes.split_first()?;
+        self.bytes = rest;
         Some(first)
     }
 
     fn skip(&mut self, count: u64) -> Option<()> {
-        self.0 = self.0.get(usize::try_from(count).ok()?..)?;
+        self.bytes = self.bytes.get(usize::try_from(count).ok()?..)?;
         Some(())
     }
 
@@ -106,10 +163,7 @@ impl Rest<'_> {
         let head = self.byte()?;
         *last = match head >> 4 {
             0 if head & 15 == STOP => *last,
-            0 => {
-                let number = self.number()?;
-                (number >> 1) as i64 ^ -((number & 1) as i64)
-            }
+            0 => signed(self.number()?),
             more => *last + i64::from(more),
         };
         Some(head & 15)
@@ -168,12 +222,14 @@ impl Rest<'_> {
             }
             LIST | SET => {
                 let (kind, count) = self.list()?;
+                self.holds(count)?;
                 // An item of the kind that ends a struct would take no room.
                 let is_known = count == 0 || (TRUE..=STRUCT).contains(&kind);
                 return is_known.then_some(Some(Within::Items(count, [kind; 2])));
             }
             MAP => {
                 let count = self.number()?;
+                self.holds(count)?;
                 let kinds = if count == 0 { 0 } else { self.byte()? };
                 let kinds = [kinds >> 4, kinds & 15];
                 let is_known =

@@ -127,3 +127,33 @@ fn groups_within_groups_do_not_overflow_the_stack() {
     let refused = read(&file, "deep.parquet").unwrap_err().to_string();
     assert!(refused.contains("100002 columns and groups; expected at most 256"), "{refused}");
 }
+
+/// A footer with a list of one column in a group, whose parts can be replaced by what cannot be.
+fn with_footer(root: &[u8], groups: &[u8]) -> String {
+    let column = b"\x15\x0c\x25\0\x18\x02op\0";
+    let footer = [b"\x15\x02\x19\x2c", root, column, b"\x16\0", groups, b"\0"].concat();
+    let length = u32::try_from(footer.len()).unwrap().to_le_bytes();
+    let file = [b"PAR1", &footer[..], &length, b"PAR1"].concat();
+    read(&file, "claims.parquet").unwrap_err().to_string()
+}
+
+#[test]
+fn what_a_footer_claims_and_cannot_hold_is_an_error_of_the_file() {
+    let none = b"\x19\x0c";
+    // One member is what there is: the file lacks a column, and nothing is impossible.
+    assert!(with_footer(b"\x48\x01s\x15\x02\0", none).contains("no column `call`"));
+    // Members in zigzag: 2, 2^31 - 1, -1.
+    for (members, shown) in
+        [(&b"\x04"[..], "2"), (b"\xfe\xff\xff\xff\x0f", "2147483647"), (b"\x01", "-1")]
+    {
+        let root = [b"\x48\x01s\x15", members, b"\0"].concat();
+        let refused = with_footer(&root, none);
+        let expected = format!("a group of {shown} members in a list of 2 columns and groups");
+        assert!(refused.contains(&expected), "{refused}");
+    }
+    // Lists of 2^31 groups of rows, and of 2^31 pairs of texts.
+    for list in [&b"\x19\xfc\x80\x80\x80\x80\x08"[..], b"\x29\xfc\x80\x80\x80\x80\x08"] {
+        let refused = with_footer(b"\x48\x01s\x15\x02\0", list);
+        assert!(refused.contains("claims a list of 2147483648 items"), "{refused}");
+    }
+}

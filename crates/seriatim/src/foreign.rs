@@ -25,8 +25,9 @@ use seriatim_history::{
     Builder, Call, History, InputError, Interval, Outcome, Outside, Return, Time, Value, ValueId,
     json_value,
 };
+use seriatim_limits::checkpoint_now;
 use seriatim_monitor::Options;
-use seriatim_spec::{Bound, Cancel, Interpretation, Next, Reader, Spec};
+use seriatim_spec::{Bound, Cancel, Interpretation, Next, Reader, Spec, Verdict};
 use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -150,16 +151,21 @@ pub fn check_model(
     let name = Outside(&model.name()).to_string();
     let mark = 0_u8;
     let _waiting = Waiting::at(&raw const mark as usize, &name)?;
-    let watched = Arc::new(Watched::new(model));
+    let request = question.request();
+    let watched = Arc::new(Watched::new(model, &request));
     let history = history_of(&watched, &name, operations)?;
     let numbers = operations.iter().map(|operation| operation.operation).collect();
     let reader = Arc::new(ModelReader { model: watched.clone(), numbers, name });
     let options = &question.options;
     let strategies = options.strategies.clone();
-    let question =
-        Question { options: Options { threads: 1, strategies, ..*options }, ..Question::default() };
+    let options = Options { threads: 1, strategies, cancel: Some(&request), ..*options };
+    let question = Question { options, ..Question::default() };
     let answered = question.answer_by(history, reader);
-    watched.ask_again();
+    let is_decided = |answered: &Answered| !matches!(answered.checked.verdict, Verdict::Unknown(_));
+    if answered.as_ref().is_ok_and(is_decided) {
+        watched.ask_again();
+    }
+    watched.ask_for_complaints();
     match watched.failure() {
         Some(failure) => Err(Refused(failure)),
         None => answered,
@@ -174,7 +180,12 @@ fn history_of<M: Model>(
     let mut builder = Builder::new(name);
     for (index, operation) in operations.iter().enumerate() {
         let process = operation.process.map(|process| builder.process(&Value::Int(process)));
-        let (call, result) = told(&mut builder, &model.describe(operation.operation));
+        // Names can be done without once the time is over.
+        let name = match model.request.is_raised() {
+            true => format!("operation {}", operation.operation),
+            false => model.describe(operation.operation),
+        };
+        let (call, result) = told(&mut builder, &name);
         let interval = Interval { call: operation.call, ret: operation.ret };
         let ret = Return::new(Outcome::Ok, result);
         builder.operation(index as u64 + 1, process, call, interval, ret)?;
@@ -230,6 +241,8 @@ impl<M: Model> Reader for ModelReader<M> {
 /// A model under observation.
 struct Watched<M> {
     model: M,
+    /// What ends the check: the model is not asked for more than an answer needs from then on.
+    request: Cancel,
     /// Whether there is a failure in `seen`; looked at for each step.
     has_failed: AtomicBool,
     seen: Mutex<Seen>,
@@ -250,8 +263,9 @@ struct Remembered {
 }
 
 impl<M: Model> Watched<M> {
-    fn new(model: M) -> Self {
-        Watched { model, has_failed: AtomicBool::new(false), seen: Mutex::default() }
+    fn new(model: M, request: &Cancel) -> Self {
+        let (request, has_failed) = (request.clone(), AtomicBool::new(false));
+        Watched { model, request, has_failed, seen: Mutex::default() }
     }
 
     fn seen(&self) -> MutexGuard<'_, Seen> {
@@ -277,6 +291,8 @@ impl<M: Model> Watched<M> {
         if self.has_failed.load(Ordering::Relaxed) {
             return Next::None;
         }
+        // How long a model takes for an answer nobody knows.
+        checkpoint_now();
         let asked = guarded(|| self.model.step(state, operation));
         let mut seen = self.seen();
         let problem = match asked.and_then(|answer| answer) {
@@ -324,8 +340,14 @@ impl<M: Model> Watched<M> {
             seen.steps.keys().copied().step_by(stride).collect()
         };
         for (state, operation) in steps {
+            if self.request.is_raised() {
+                return;
+            }
             self.ask(state, operation);
         }
+    }
+
+    fn ask_for_complaints(&self) {
         if let Some(problem) = guarded(|| self.model.complaint()).unwrap_or_else(Some) {
             self.seen().failure.get_or_insert(problem);
         }
@@ -341,10 +363,11 @@ impl<M: Model> Watched<M> {
     }
 }
 
-/// Does something of the host's; a panic is a failure.
+/// Does something of the host's; a panic is a failure. It may ask about other histories meanwhile: our
+/// own limit does not reach into the host, which could not be unwound.
 fn guarded<T>(work: impl FnOnce() -> T) -> Result<T, String> {
     // A model that panicked is not asked again.
-    catch_unwind(AssertUnwindSafe(work)).map_err(|panic| {
+    Cancel::undisturbed(|| catch_unwind(AssertUnwindSafe(work))).map_err(|panic| {
         let said = panic.downcast_ref::<String>().map(String::as_str);
         let said = said.or(panic.downcast_ref::<&str>().copied());
         format!("the model panicked: {}", said.unwrap_or("without a word"))
@@ -388,5 +411,64 @@ impl<M: Model> Spec for Watched<M> {
 
     fn show(&self, state: &u32) -> String {
         self.show_number(*state)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::atomic::AtomicUsize;
+
+    /// Each operation leads from any state to very many.
+    struct Wide {
+        request: Cancel,
+        last: usize,
+        asked: Arc<AtomicUsize>,
+    }
+
+    impl Model for Wide {
+        fn name(&self) -> String {
+            "wide".to_owned()
+        }
+
+        fn initial(&self) -> u32 {
+            0
+        }
+
+        fn step(&self, state: u32, operation: u32) -> Result<Next<u32>, String> {
+            if self.asked.fetch_add(1, Ordering::Relaxed) + 1 == self.last {
+                self.request.raise();
+            }
+            match operation {
+                0 => Ok(Next::Many((1..100).collect())),
+                looked => Ok(Next::when(looked == state, || state)),
+            }
+        }
+    }
+
+    /// What a model is asked after the request, for requests from the first question to the last:
+    /// while it is searched, replayed, made small, confirmed and asked again.
+    #[test]
+    fn a_model_is_not_asked_once_more_when_the_time_is_over() {
+        let at = |operation, call, ret| Operation { process: None, call, ret, operation };
+        for (looked, exit) in [(7, 0), (300, 1)] {
+            let operations =
+                [at(0, 0, Some(2)), at(0, 1, Some(3)), at(looked, 4, Some(5)), at(0, 4, None)];
+            let mut exits = Vec::new();
+            for last in (1..8).chain((3..).map(|power| 3 << power)) {
+                let (request, asked) = (Cancel::never(), Arc::<AtomicUsize>::default());
+                let options = Options { cancel: Some(&request), ..Options::default() };
+                let question = Question { options, ..Question::default() };
+                let model = Wide { request: request.clone(), last, asked: asked.clone() };
+                let answered = check_model(model, &operations, &question).expect("no failure");
+                exits.push(answered.checked.verdict.exit_code());
+                if !request.is_raised() {
+                    break;
+                }
+                assert_eq!(asked.load(Ordering::Relaxed), last, "asked in vain");
+                assert!([exit, 3].contains(&exits[exits.len() - 1]), "{exits:?}");
+            }
+            assert_eq!((exits[0], exits[exits.len() - 1]), (3, exit));
+        }
     }
 }

@@ -11,7 +11,7 @@ use seriatim_report::terminal::{self, Style};
 use seriatim_report::{Report, States, doubt, html, json};
 use seriatim_scale::judge::SharedReader;
 use seriatim_spec::{
-    Checked, ChosenReader, Failures, SpecChoice, SpecError, Verdict, ViolatedPart,
+    Cancel, Checked, ChosenReader, Failures, SpecChoice, SpecError, Verdict, ViolatedPart,
 };
 use seriatim_verify::{Recorded, SeriReader};
 use std::collections::BTreeMap;
@@ -91,12 +91,12 @@ const TIME_TO_GUESS: Duration = Duration::from_secs(10);
 impl Question<'_> {
     /// Checks a history.
     pub fn answer(&self, mut history: History) -> Result<Answered, Refused> {
-        let start = Instant::now();
+        let request = self.request();
         let mut notes: Vec<String> = name_successors(&mut history).into_iter().collect();
         let chosen = match self.unknown_start(&history)? {
-            None => self.choose(&history, start)?,
+            None => self.choose(&history, &request)?,
             Some((reader, write)) => {
-                let options = self.options_since(start);
+                let options = self.options_under(&request);
                 let told = tell_initial_values(&mut history, &*reader, write, &options)?;
                 notes.push(format!(
                     "the start is unknown; values that were there, or may have been, are written by `before`: {told}"
@@ -104,7 +104,7 @@ impl Question<'_> {
                 Chosen { reader, by: ChosenBy::Name }
             }
         };
-        let answered = self.answer_under(history, chosen, start)?;
+        let answered = self.answer_under(history, chosen, &request)?;
         Ok(Answered { notes, ..answered })
     }
 
@@ -139,17 +139,18 @@ impl Question<'_> {
 
     /// Checks a history under a specification that is at hand.
     pub fn answer_by(&self, history: History, reader: SharedReader) -> Result<Answered, Refused> {
-        self.answer_under(history, Chosen { reader, by: ChosenBy::Name }, Instant::now())
+        let request = self.request();
+        self.answer_under(history, Chosen { reader, by: ChosenBy::Name }, &request)
     }
 
     fn answer_under(
         &self,
         mut history: History,
         Chosen { reader, by }: Chosen,
-        asked: Instant,
+        request: &Cancel,
     ) -> Result<Answered, Refused> {
         let start = Instant::now();
-        let options = self.options_since(asked);
+        let options = self.options_under(request);
         let checked = match routed::decide(&mut history, &*reader, &options)? {
             Some(checked) => checked,
             None => check(&mut history, &*reader, &options)?,
@@ -174,18 +175,24 @@ impl Question<'_> {
         Ok(Answered { history, reader, by, name, checked, violated, elapsed, notes, warnings })
     }
 
-    /// The options, with the time that is left.
-    fn options_since(&self, asked: Instant) -> Options<'_> {
-        let time = self.options.time.map(|time| time.saturating_sub(asked.elapsed()));
-        Options { time, strategies: self.options.strategies.clone(), ..self.options }
+    /// What ends the answer to a question that is asked now.
+    pub(crate) fn request(&self) -> Cancel {
+        let request = self.options.cancel.cloned().unwrap_or_else(Cancel::of_process);
+        self.options.time.map_or_else(|| request.clone(), |time| request.within(time))
+    }
+
+    /// The options, with one limit for all that is asked.
+    fn options_under<'o>(&'o self, request: &'o Cancel) -> Options<'o> {
+        let (cancel, strategies) = (Some(request), self.options.strategies.clone());
+        Options { cancel, strategies, ..self.options }
     }
 
     /// The specification for a history. Where nobody names it, every specification that can read
     /// the history is asked: only if they all say the same is one of them taken. So no guess
     /// convicts or acquits.
-    fn choose(&self, history: &History, asked: Instant) -> Result<Chosen, Refused> {
+    fn choose(&self, history: &History, request: &Cancel) -> Result<Chosen, Refused> {
         let named = match (self.spec, history.spec()) {
-            (Specified::ByHistory, None) => return self.agreed(history, asked),
+            (Specified::ByHistory, None) => return self.agreed(history, request),
             (Specified::ByHistory, Some(name)) => self.named(name)?,
             (Specified::Name(name), _) => self.named(name)?,
             (Specified::Seri(source), _) => {
@@ -196,7 +203,7 @@ impl Question<'_> {
         Ok(Chosen { reader: named, by: ChosenBy::Name })
     }
 
-    fn agreed(&self, history: &History, asked: Instant) -> Result<Chosen, Refused> {
+    fn agreed(&self, history: &History, request: &Cancel) -> Result<Chosen, Refused> {
         let refused = |reason: String| Refused(format!("{}: {reason}", history.source()));
         let candidates = SpecChoice::candidates(history, self.failures)
             .map_err(|error| refused(error.to_string()))?;
@@ -206,7 +213,7 @@ impl Question<'_> {
         if readers.len() > 1 {
             let mut verdicts = Vec::new();
             for reader in &readers {
-                verdicts.push((reader.choice.to_string(), self.word(history, reader, asked)?));
+                verdicts.push((reader.choice.to_string(), self.word(history, reader, request)?));
             }
             if verdicts.iter().any(|(_, verdict)| *verdict != verdicts[0].1) {
                 return Err(refused(disagreement(&verdicts)));
@@ -222,10 +229,10 @@ impl Question<'_> {
         &self,
         history: &History,
         reader: &ChosenReader,
-        asked: Instant,
+        request: &Cancel,
     ) -> Result<&'static str, InputError> {
-        let options = self.options_since(asked);
-        let time = Some(options.time.map_or(TIME_TO_GUESS, |left| left.min(TIME_TO_GUESS)));
+        let options = self.options_under(request);
+        let time = Some(options.time.map_or(TIME_TO_GUESS, |limit| limit.min(TIME_TO_GUESS)));
         let options = Options { time, detail: Detail::Plain, observer: None, ..options };
         let history = &mut history.clone();
         let checked = check(history, reader, &options)?;

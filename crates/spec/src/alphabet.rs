@@ -6,9 +6,9 @@
 //! this form by [`Bound`], once; the engines are compiled once, whatever the number of
 //! specifications, and the inner loop compares integers.
 
-use crate::states::States;
+use crate::states::{Once, States};
 use crate::version::Rebased;
-use crate::{Cancel, Next, Rise, Spec, Version, Versioned};
+use crate::{Cancel, Next, Rise, Spec, Version, Versioned, checkpoint, checkpoint_after};
 use hashbrown::HashMap;
 use std::sync::Arc;
 
@@ -232,18 +232,18 @@ impl<S: Spec> Walk for Walking<'_, S> {
     fn step(&mut self, class: ClassId) -> Result<(), String> {
         let (op, ret) = self.bound.members(class);
         let spec = &self.bound.spec;
-        let mut next: Vec<S::State> = Vec::new();
+        let mut next = States::default();
         for state in &self.states {
+            checkpoint_after(STEP);
             for after in spec.step(state, op, ret) {
-                if !next.contains(&after) {
-                    next.push(after);
-                }
+                checkpoint();
+                next.intern(after, |_| 0);
             }
         }
-        if next.is_empty() {
+        if next.len() == 0 {
             return Err(spec.explain(&self.states[0], op, ret));
         }
-        self.states = next;
+        self.states = next.into_all();
         Ok(())
     }
 
@@ -256,6 +256,10 @@ impl<S: Spec> Walk for Walking<'_, S> {
         }
     }
 }
+
+/// What a step weighs beside a state that it leads to, as work between two looks at the limits: it may
+/// be written by anybody.
+pub(crate) const STEP: u32 = 8;
 
 /// The states of a typed specification by their numbers.
 struct Interned<'b, S: Spec> {
@@ -278,17 +282,17 @@ impl<S: Spec> Automaton for Interned<'_, S> {
     fn step(&mut self, state: StateId, class: ClassId, next: &mut Vec<StateId>) {
         let (op, ret) = self.bound.members(class);
         let state = self.states.get(state);
+        checkpoint_after(STEP);
         let next_states = self.bound.spec.step_or_cancel(state, op, ret, &self.cancel);
         match next_states {
             Next::None => {}
             Next::One(successor) => next.push(self.intern(successor)),
             Next::Many(successors) => {
-                let start = next.len();
+                let mut once = Once::after(next.len());
                 for successor in successors {
+                    checkpoint();
                     let id = self.intern(successor);
-                    if !next[start..].contains(&id) {
-                        next.push(id);
-                    }
+                    once.push(next, id);
                 }
             }
         }

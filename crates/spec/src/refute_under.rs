@@ -13,6 +13,7 @@
 use crate::Reader;
 use crate::replay::{Order, Refutation, Search, State, Tried, refute, search_over};
 use seriatim_history::{History, InputError, OpId, Outcome};
+use seriatim_limits::checkpoint;
 use std::collections::HashSet;
 
 /// Searches for an order that explains a history, with that many configurations at most.
@@ -65,6 +66,7 @@ impl<O: Tried> Everything<'_, O> {
                 let mut done = done.clone();
                 done[op.index()] = true;
                 for state in self.objects.after(&state, op) {
+                    checkpoint();
                     if seen.len() >= effort {
                         return Refutation::TooLarge;
                     }

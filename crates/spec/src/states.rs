@@ -1,7 +1,7 @@
 //! Numbers for the states of a specification, in the order in which they are met.
 
 use crate::alphabet::StateId;
-use hashbrown::{DefaultHashBuilder, HashTable};
+use hashbrown::{DefaultHashBuilder, HashSet, HashTable};
 use std::hash::{BuildHasher, Hash};
 
 /// States with their numbers.
@@ -43,6 +43,11 @@ impl<T: Hash + Eq> States<T> {
         &self.all[id.0 as usize]
     }
 
+    /// All of them, in the order of their numbers.
+    pub(crate) fn into_all(self) -> Vec<T> {
+        self.all
+    }
+
     /// How many there are.
     pub(crate) fn len(&self) -> usize {
         self.all.len()
@@ -51,5 +56,39 @@ impl<T: Hash + Eq> States<T> {
     /// How many bytes they take, roughly.
     pub(crate) fn bytes(&self) -> usize {
         self.all.len() * (size_of::<T>() + 5) + self.heap
+    }
+}
+
+/// Sees to it that what is added to a list stands in it once.
+pub(crate) struct Once<T> {
+    /// Where in the list it begins to matter.
+    start: usize,
+    /// What stands there, once that is more than a few.
+    met: HashSet<T>,
+}
+
+/// Of more than these it is looked up whether one was there before.
+const FEW: usize = 16;
+
+impl<T: Copy + Eq + Hash> Once<T> {
+    pub(crate) fn after(start: usize) -> Self {
+        Once { start, met: HashSet::new() }
+    }
+
+    /// Adds something to the list, unless it is there.
+    pub(crate) fn push(&mut self, list: &mut Vec<T>, new: T) {
+        let here = &list[self.start..];
+        let is_new = match here.len() {
+            0..FEW => !here.contains(&new),
+            _ => {
+                if self.met.is_empty() {
+                    self.met.extend(here);
+                }
+                self.met.insert(new)
+            }
+        };
+        if is_new {
+            list.push(new);
+        }
     }
 }

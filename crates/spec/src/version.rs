@@ -9,8 +9,9 @@
 //! This file also brings the steps of such an object into the numeric form that engines read: a
 //! state is kept *without* its version, and a step is taken at a version that the engine names.
 
-use crate::states::States;
-use crate::{Bound, ClassId, Next, Spec, StateId};
+use crate::alphabet::STEP;
+use crate::states::{Once, States};
+use crate::{Bound, ClassId, Next, Spec, StateId, checkpoint, checkpoint_after};
 
 /// What the result of an operation says of the object's version.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -290,10 +291,13 @@ impl<S: Spec> Versioned for Rebased<'_, S> {
             Some((id, version, from)) if (id, version) == (state, before) => from,
             _ => self.at(state, before),
         };
+        checkpoint_after(STEP);
         let (op, ret) = self.members(class);
         let successors = self.versions.effects(&from, op, ret);
         self.latest = Some((state, before, from));
+        let mut once = Once::after(0);
         for after in successors? {
+            checkpoint();
             // Most steps are reads, which leave the state that they found.
             let successor = match after {
                 None => (state, before),
@@ -306,9 +310,7 @@ impl<S: Spec> Versioned for Rebased<'_, S> {
                     (self.intern(after), version)
                 }
             };
-            if !next.contains(&successor) {
-                next.push(successor);
-            }
+            once.push(next, successor);
         }
         Ok(())
     }

@@ -15,6 +15,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use seriatim_lang::choices::Choices;
 use seriatim_lang::machine::{Cut, State as Concrete, Stop};
 use seriatim_lang::spec::SpecStop;
+use seriatim_spec::{Stopped, checkpoint};
 use std::collections::{BTreeSet, VecDeque};
 use std::time::Instant;
 
@@ -186,6 +187,14 @@ impl<'t, 's, M: Memory> Search<'t, 's, M> {
     }
 
     fn run(&mut self, progress: &mut dyn FnMut(&Statistics)) -> Ending {
+        let request = self.task.options.limits.request();
+        request.during(|| self.walk(progress)).unwrap_or_else(|Stopped(reason)| {
+            self.refresh();
+            Ending::Unknown(reason.into())
+        })
+    }
+
+    fn walk(&mut self, progress: &mut dyn FnMut(&Statistics)) -> Ending {
         while let Some((state, standing, number, depth)) = self.queue.pop_front() {
             self.statistics.expanded += 1;
             // All states that are so far from the start are known.
@@ -227,6 +236,7 @@ impl<'t, 's, M: Memory> Search<'t, 's, M> {
         let method = self.task.method(from, thread);
         let mut choices = Choices::default();
         loop {
+            checkpoint();
             let mut state = from.clone();
             match self.task.step(&mut state, thread, &mut choices, None) {
                 Ok(seen) => {

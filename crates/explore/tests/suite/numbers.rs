@@ -2,8 +2,9 @@
 //! and is said, leaving declared bounds is a violation.
 
 use crate::common::program;
-use seriatim_explore::{Options, Outcome, run};
+use seriatim_explore::{Limits, MemoryModel, Options, Outcome, Reason, Verdict, run};
 use seriatim_spec::answer::{Property, Standing};
+use std::time::Duration;
 
 fn explored(source: &str) -> Outcome {
     let options = Options { values: 1, ..Options::default() };
@@ -101,4 +102,21 @@ fn an_object_without_methods_is_refused_where_it_stands() {
     let source = "object nothing : register\nvar a: int 0..1 = 0\n";
     let error = run(&program(source), &Options::default()).expect_err("nothing can be called");
     assert!(error.render(source, "o.seri").contains("has no methods"));
+}
+
+/// A time that is over before the search begins: of a step with a thousand successors few are taken.
+#[test]
+fn a_step_that_branches_widely_is_left_when_the_time_is_over() {
+    let program = program(
+        "object o : s\nspec s { method draw() -> int 0..999 { return any } }\nvar x: int 0..999 = 0\n\
+         method draw() -> int 0..999 { x = any; let y = x; return y }\n",
+    );
+    let limits = Limits { time: Some(Duration::ZERO), ..Options::default().limits };
+    for memory in [MemoryModel::Sc, MemoryModel::Tso, MemoryModel::Rc20] {
+        let options = Options { limits, memory: Some(memory), ..Options::default() };
+        let outcome = run(&program, &options).expect("it can be explored");
+        assert!(matches!(outcome.verdict, Verdict::Unknown(Reason::Time)), "{memory:?}");
+        let taken = outcome.statistics.transitions;
+        assert!(taken <= 64, "{memory:?}: {taken} transitions");
+    }
 }

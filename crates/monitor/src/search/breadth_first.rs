@@ -17,6 +17,7 @@ use super::part::Rank;
 use super::seen::Seen;
 use super::space::{Configuration, Space, Step, Successors};
 use super::{Effort, Progress};
+use seriatim_limits::checkpoint;
 use std::collections::BTreeMap;
 
 /// A breadth-first search that can be paused.
@@ -66,6 +67,7 @@ impl<'a, M: Mask> BreadthFirst<'a, M> {
 
     fn keep_successors(&mut self, parent: OriginId) {
         for (configuration, steps) in self.successors.iter() {
+            checkpoint();
             let layer = self.layers.entry(configuration.frontier).or_default();
             if layer.seen.insert(configuration, &self.space.uses) {
                 let origin = self.origins.add(parent, steps);
@@ -121,7 +123,7 @@ impl<M: Mask> Search for BreadthFirst<'_, M> {
             if self.layers[&frontier].seen.is_least(&configuration) {
                 self.space.expand(&configuration, &mut self.successors);
                 self.keep_successors(origin);
-                if let Some(pause) = effort.spend(|| self.bytes()) {
+                if let Some(pause) = effort.spend(self.successors.len(), || self.bytes()) {
                     return pause;
                 }
             }

@@ -31,6 +31,7 @@ use super::part::Rank;
 use super::seen::Seen;
 use super::space::{Configuration, Kind, Order, Space, Step, Successors};
 use super::{Effort, Progress};
+use seriatim_limits::checkpoint;
 use std::cmp::Ordering;
 
 /// A depth-first search that can be paused.
@@ -193,6 +194,7 @@ impl<'a, M: Mask> DepthFirst<'a, M> {
         };
         open.extend(rest);
         for (configuration, steps) in self.successors.iter().rev() {
+            checkpoint();
             if self.seen.insert(configuration, &self.space.uses) {
                 let origin = self.origins.add(parent, steps);
                 open.push(Open::new(configuration.clone(), origin));
@@ -216,7 +218,7 @@ impl<M: Mask> Search for DepthFirst<'_, M> {
             }
             self.farthest = self.farthest.max(open.configuration.frontier);
             self.enter(open);
-            if let Some(pause) = effort.spend(|| self.bytes()) {
+            if let Some(pause) = effort.spend(self.successors.len(), || self.bytes()) {
                 return pause;
             }
         }

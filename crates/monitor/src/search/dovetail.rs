@@ -272,6 +272,12 @@ impl<'p, 'a: 'p> WorkQueue<'p, 'a> {
             self.hand_in(task, Some(Finding::Open(Limit::Memory, 0)), 0);
             return 0;
         }
+        if task.engine.is_none()
+            && let Some(reason) = plan.cancel.reason()
+        {
+            self.hand_in(task, Some(Finding::Open(reason.into(), 0)), 0);
+            return 0;
+        }
         let part = cell.get_or_init(|| Part::new(plan.history, plan.reading, operations));
         let engine =
             task.engine.get_or_insert_with(|| Engine::new(part, task.strategy, plan.cancel));

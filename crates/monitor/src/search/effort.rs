@@ -55,13 +55,15 @@ impl Memory {
 /// How many expansions a search may still make, and who may stop it.
 pub struct Effort<'e> {
     left: u64,
+    /// Configurations that were generated since the last look.
+    unseen: usize,
     cancel: &'e Cancel,
     memory: &'e Memory,
     reported: &'e mut usize,
 }
 
-/// Expansions between two looks at the clock and the memory.
-const CHECK_EVERY: u64 = 256;
+/// Configurations between two looks at the clock and the memory.
+const LOOK_EVERY: usize = 1 << 10;
 
 impl<'e> Effort<'e> {
     /// An effort of some expansions; `reported` is the memory that the search reported last.
@@ -71,16 +73,18 @@ impl<'e> Effort<'e> {
         memory: &'e Memory,
         reported: &'e mut usize,
     ) -> Self {
-        Effort { left: expansions, cancel, memory, reported }
+        Effort { left: expansions, unseen: 0, cancel, memory, reported }
     }
 
-    /// Spends one expansion; says why to pause, if so.
+    /// Spends one expansion, which generated so many configurations; says why to pause, if so.
     #[inline]
-    pub fn spend(&mut self, bytes: impl FnOnce() -> usize) -> Option<Progress> {
+    pub fn spend(&mut self, generated: usize, bytes: impl FnOnce() -> usize) -> Option<Progress> {
         self.left = self.left.saturating_sub(1);
-        if !self.left.is_multiple_of(CHECK_EVERY) {
+        self.unseen += 1 + generated;
+        if self.unseen < LOOK_EVERY && self.left > 0 {
             return None;
         }
+        self.unseen = 0;
         if self.cancel.is_raised() {
             return Some(Progress::Cancelled);
         }

@@ -8,54 +8,82 @@ use super::space::{Space, Step};
 use super::used::{UseId, Uses};
 use super::{Effort, Progress};
 use seriatim_history::OpId;
-use seriatim_spec::{Cancel, Strategy};
+use seriatim_spec::{Cancel, Stopped, Strategy, checkpoint_now};
 
 /// A search that can be paused and resumed, on any thread.
+///
+/// A request to stop is heard in the middle of a step, too: one step of a wide model may take long.
+/// Such a step is left half done, so **it would be unsound to go on**: what it did not generate would
+/// count as impossible. A search that was left is over for good.
 pub struct Engine<'a> {
-    search: Box<dyn Search + Send + 'a>,
+    search: Option<Box<dyn Search + Send + 'a>>,
     part: &'a Part<'a>,
     reported: usize,
+    /// A step was left in the middle.
+    is_left: bool,
 }
 
 impl<'a> Engine<'a> {
     /// A search of a part, before its first step.
     pub fn new(part: &'a Part<'a>, strategy: Strategy, cancel: &Cancel) -> Self {
-        Self::of(part, Space::new(part, cancel), strategy)
+        Self::of(part, strategy, cancel, |space| space)
     }
 
     /// A search that does not look ahead: it gives up where the part goes wrong, not before.
     pub fn blind(part: &'a Part<'a>, strategy: Strategy, cancel: &Cancel) -> Self {
-        Self::of(part, Space::new(part, cancel).without_outlook(), strategy)
+        Self::of(part, strategy, cancel, Space::without_outlook)
     }
 
-    fn of(part: &'a Part<'a>, space: Space<'a>, strategy: Strategy) -> Self {
-        let search = match part.slot_count() {
-            0..=64 => searching::<[u64; 1]>(space, strategy),
-            65..=256 => searching::<[u64; 4]>(space, strategy),
-            _ => searching::<Box<[u64]>>(space, strategy),
-        };
-        Engine { search, part, reported: 0 }
+    fn of(
+        part: &'a Part<'a>,
+        strategy: Strategy,
+        cancel: &Cancel,
+        change: impl FnOnce(Space<'a>) -> Space<'a>,
+    ) -> Self {
+        let search = cancel.during(|| {
+            checkpoint_now();
+            let space = change(Space::new(part, cancel));
+            match part.slot_count() {
+                0..=64 => searching::<[u64; 1]>(space, strategy),
+                65..=256 => searching::<[u64; 4]>(space, strategy),
+                _ => searching::<Box<[u64]>>(space, strategy),
+            }
+        });
+        let is_left = search.is_err();
+        Engine { search: search.ok(), part, reported: 0, is_left }
     }
 
     /// Goes on for some expansions at most.
     pub fn run(&mut self, expansions: u64, cancel: &Cancel, memory: &super::Memory) -> Progress {
+        let search = match &mut self.search {
+            Some(search) if !self.is_left => search,
+            _ => return Progress::Cancelled,
+        };
         let mut effort = Effort::new(expansions, cancel, memory, &mut self.reported);
-        self.search.run(&mut effort)
+        match cancel.during(|| search.run(&mut effort)) {
+            Ok(progress) => progress,
+            Err(Stopped(_)) => {
+                self.is_left = true;
+                Progress::Cancelled
+            }
+        }
     }
 
     /// The number of events of the part that are known to be linearizable.
     pub fn linearizable_events(&self) -> usize {
-        self.part.events_before(self.search.farthest())
+        self.search.as_ref().map_or(0, |search| self.part.events_before(search.farthest()))
     }
 
     /// The number of configurations met.
     pub fn configurations(&self) -> usize {
-        self.search.configurations()
+        self.search.as_ref().map_or(0, |search| search.configurations())
     }
 
     /// Operations that can be taken first without loss, in this order, as far as the search knows.
     pub fn settled(&self) -> Vec<OpId> {
-        operations_of(self.part, self.search.settled())
+        self.search
+            .as_ref()
+            .map_or_else(Vec::new, |search| operations_of(self.part, search.settled()))
     }
 
     /// Gives the memory of the search back to the others.

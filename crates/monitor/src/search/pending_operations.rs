@@ -27,7 +27,7 @@ use super::part::{PendingId, Rank};
 use super::space::{Configuration, Space, Step, Successors};
 use super::used::UseId;
 use hashbrown::HashMap;
-use seriatim_limits::InOrder;
+use seriatim_limits::{InOrder, checkpoint};
 use seriatim_spec::{ClassId, StateId};
 use std::sync::Arc;
 
@@ -151,6 +151,7 @@ impl Space<'_> {
             let class = self.part.class(rank);
             let answer = self.transitions.step(now, class);
             for nth in 0..self.transitions.count(answer) {
+                checkpoint();
                 let after = self.transitions.nth(answer, nth);
                 if !self.transitions.leads_to(before, class, after) {
                     self.emit(from, used, &walk.steps, (rank, after), successors);
@@ -191,6 +192,7 @@ impl Space<'_> {
         for pending in self.part.pending() {
             let answer = self.transitions.step(state, self.part.pending_class(pending));
             for nth in 0..self.transitions.count(answer) {
+                checkpoint();
                 let to = self.transitions.nth(answer, nth);
                 found.extend((to != state).then_some(Move { pending, to }));
             }
@@ -212,6 +214,7 @@ impl Space<'_> {
         for &Move { pending, to: between } in self.moves(state).iter() {
             let answer = self.transitions.step(between, class);
             for nth in 0..self.transitions.count(answer) {
+                checkpoint();
                 let after = self.transitions.nth(answer, nth);
                 if !self.transitions.leads_to(state, class, after) {
                     found.push(Move { pending, to: after });
@@ -235,6 +238,7 @@ impl Space<'_> {
             let after = self.moves(first.to);
             let mut known = before.iter().copied().peekable();
             for &second in after.iter() {
+                checkpoint();
                 while known.next_if(|&other| other < second).is_some() {}
                 // Back to the state itself is no move there, and so is not among the known ones.
                 let is_known = known.peek() == Some(&second)

@@ -35,6 +35,7 @@ use super::pending_operations::Enabling;
 use super::transitions::{Answer, Transitions};
 use super::used::{UseId, Uses};
 use crate::sabotage::{Sabotage, is_broken};
+use seriatim_limits::checkpoint;
 use seriatim_spec::{Cancel, ClassId, StateId};
 
 /// Which operations are linearized and what state that leaves.
@@ -87,6 +88,11 @@ impl<M> Successors<M> {
     fn clear(&mut self) {
         self.list.clear();
         self.steps.clear();
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.list.len()
     }
 
     /// The successors with their steps, in the order in which they were found.
@@ -296,6 +302,7 @@ impl<'a> Space<'a> {
         (rank, state): (Rank, StateId),
         successors: &mut Successors<M>,
     ) {
+        checkpoint();
         let mut next = Configuration { state, used, ..from.clone() };
         next.linearized.insert(self.part.slot(rank));
         if self.is_hopeless(&next, self.part.class(rank)) {

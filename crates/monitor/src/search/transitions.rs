@@ -4,6 +4,7 @@
 //! answers: forgetting one costs time, never exactness, and the table's size is fixed whatever the
 //! number of states.
 
+use seriatim_limits::checkpoint_after;
 use seriatim_spec::{Automaton, ClassId, StateId};
 
 /// An automaton with a memory of its recent steps.
@@ -12,6 +13,8 @@ pub struct Transitions<'a> {
     recent: Vec<Entry>,
     /// The successor lists of nondeterministic steps in `recent`.
     many: Vec<Box<[StateId]>>,
+    /// How many successors those lists hold.
+    listed: usize,
     scratch: Vec<StateId>,
 }
 
@@ -35,15 +38,18 @@ pub enum Answer {
 
 const VACANT: Entry = Entry { state: u32::MAX, class: u32::MAX, answer: Answer::None };
 
-/// Beyond this many remembered lists of successors all is forgotten.
-const MANY_LIMIT: usize = 1 << 16;
+/// Beyond this many remembered successors in lists all is forgotten.
+const MANY_LIMIT: usize = 1 << 20;
+
+/// So many successors in a list are compared in the time between two checkpoints.
+const LOOKED_AT_ONCE: u32 = 64;
 
 impl<'a> Transitions<'a> {
     /// Remembers the steps of an automaton for a part of `operations` operations.
     pub fn new(automaton: Box<dyn Automaton + 'a>, operations: usize) -> Self {
         let size = (operations * 4).next_power_of_two().clamp(16, 1 << 16);
         let recent = vec![VACANT; size];
-        Transitions { automaton, recent, many: Vec::new(), scratch: Vec::new() }
+        Transitions { automaton, recent, many: Vec::new(), listed: 0, scratch: Vec::new() }
     }
 
     /// The initial state.
@@ -77,7 +83,11 @@ impl<'a> Transitions<'a> {
         match self.step(state, class) {
             Answer::None => false,
             Answer::One(only) => only == successor,
-            Answer::Many(list) => self.many[list as usize].contains(&successor),
+            Answer::Many(list) => {
+                let list = &self.many[list as usize];
+                checkpoint_after(list.len() as u32 / LOOKED_AT_ONCE);
+                list.contains(&successor)
+            }
         }
     }
 
@@ -103,8 +113,8 @@ impl<'a> Transitions<'a> {
 
     /// Starts an expansion: answers given from now on stay valid until the next call.
     pub fn begin(&mut self) {
-        if self.many.len() > MANY_LIMIT {
-            self.many.clear();
+        if self.listed > MANY_LIMIT {
+            (self.many, self.listed) = (Vec::new(), 0);
             self.recent.fill(VACANT);
         }
     }
@@ -116,7 +126,10 @@ impl<'a> Transitions<'a> {
 
     /// An estimate of the memory in use, in bytes.
     pub fn bytes(&self) -> usize {
-        self.automaton.bytes() + self.recent.len() * size_of::<Entry>() + self.many.len() * 32
+        self.automaton.bytes()
+            + self.recent.len() * size_of::<Entry>()
+            + self.many.len() * 16
+            + self.listed * 4
     }
 
     #[cold]
@@ -127,6 +140,7 @@ impl<'a> Transitions<'a> {
             [] => Answer::None,
             [only] => Answer::One(only),
             _ => {
+                self.listed += self.scratch.len();
                 self.many.push(self.scratch.as_slice().into());
                 Answer::Many(self.many.len() as u32 - 1)
             }

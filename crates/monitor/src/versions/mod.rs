@@ -62,7 +62,7 @@ use search::{Found, Search};
 use seriatim_history::{History, Horizon, OpId};
 use seriatim_limits::InOrder;
 use seriatim_spec::{
-    Cancel, Counterexample, Explanation, Interpretation, StateId, Versioned, Witness,
+    Cancel, Counterexample, Explanation, Interpretation, StateId, Stopped, Versioned, Witness,
 };
 use steps::Steps;
 
@@ -110,8 +110,12 @@ pub(crate) fn decide(
     }
     std::thread::scope(|scope| {
         let builder = std::thread::Builder::new().stack_size(STACK);
-        match builder.spawn_scoped(scope, || question.decide()) {
-            Ok(thread) => thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
+        match builder.spawn_scoped(scope, || cancel.during(|| question.decide())) {
+            Ok(thread) => match thread.join() {
+                Ok(Ok(answer)) => answer,
+                Ok(Err(Stopped(reason))) => Answer::Declined(reason.to_string()),
+                Err(panic) => std::panic::resume_unwind(panic),
+            },
             Err(error) => Answer::Declined(error.to_string()),
         }
     })

@@ -10,4 +10,5 @@ mod meaning;
 mod receivers;
 mod recorded;
 mod rows;
+mod stops;
 mod testdata;

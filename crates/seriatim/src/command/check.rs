@@ -5,6 +5,7 @@ use super::output::{Rendered, remark, say, say_rendered, write_bytes};
 use super::progress::Company;
 use super::question::{Done, Question, Share};
 use super::scale::{self, Scale};
+use super::transactions::bank::Invariant;
 use super::{Exit, Failure, beside, limits, order, page, transactions};
 use clap::ValueEnum;
 use seriatim::Verdict;
@@ -111,9 +112,9 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     if let Some(asked) = &arguments.level {
         return arguments.ask_level(asked, &paths);
     }
-    let bank = arguments.question.spec().and_then(transactions::bank::Invariant::named);
+    let bank = arguments.question.spec().and_then(Invariant::named);
     if let Some(invariant) = bank {
-        return invariant?.check(&arguments.question.input, &paths, arguments.json);
+        return arguments.ask_bank(invariant?, &paths);
     }
     if arguments.order != order::Respects::RealTime {
         return arguments.ask_order(&paths);
@@ -122,6 +123,7 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
         return Err(Failure("--html takes one history; there are several".to_owned()));
     }
     if let Some(file) = &arguments.scale.verdicts {
+        arguments.refuse("--verdicts", &["--json", "--html", "--junit"])?;
         if arguments.question.needs_all() {
             let reason = "--verdicts goes neither with --map nor with --skew; `seriatim convert --map` writes a log that it takes";
             return Err(Failure(reason.to_owned()));
@@ -176,16 +178,40 @@ impl Arguments {
         if self.json { limits::Form::Json } else { limits::Form::Text }
     }
 
+    /// Refuses options that say nothing where this is asked: whoever gives one waits for what it does.
+    fn refuse(&self, beside: &str, options: &[&str]) -> Result<(), Failure> {
+        let given = [
+            ("--verdicts", self.scale.verdicts.is_some()),
+            ("--one-log", self.scale.one_log),
+            ("--format", self.question.input.format.is_some()),
+            ("--skew", self.question.recorded.skew.is_some()),
+            ("--order", self.order != order::Respects::RealTime),
+            ("--json", self.json),
+            ("--html", self.html.is_some()),
+            ("--junit", self.junit.is_some()),
+        ];
+        let is_refused = |(name, is_given): &(&str, bool)| *is_given && options.contains(name);
+        match given.into_iter().find(is_refused) {
+            Some((name, _)) => Err(Failure(format!("{name} does not go with {beside}"))),
+            None => Ok(()),
+        }
+    }
+
+    /// Asks about the invariant of a bank.
+    fn ask_bank(&self, invariant: Invariant, paths: &[PathBuf]) -> Result<Exit, Failure> {
+        let options = ["--verdicts", "--one-log", "--skew", "--order", "--html"];
+        self.refuse("--spec bank", &options)?;
+        let print = match (self.json, self.quiet) {
+            (true, _) => order::Print::Json,
+            (_, true) => order::Print::Line,
+            _ => order::Print::Report,
+        };
+        invariant.check(&self.question.input, paths, (print, self.junit.as_deref()))
+    }
+
     /// Asks about an isolation level instead of linearizability.
     fn ask_level(&self, asked: &levels::Asked, paths: &[PathBuf]) -> Result<Exit, Failure> {
-        let refused = [
-            (self.scale.verdicts.is_some(), "--verdicts"),
-            (self.scale.one_log, "--one-log"),
-            (self.question.input.format.is_some(), "--format"),
-        ];
-        if let Some((_, option)) = refused.iter().find(|(is_asked, _)| *is_asked) {
-            return Err(Failure(format!("{option} does not go with --level")));
-        }
+        self.refuse("--level", &["--verdicts", "--one-log", "--format", "--skew"])?;
         let style = style(self);
         let print = match (self.json, self.quiet, style.glyphs) {
             (true, _, _) => transactions::Print::Json,
@@ -209,14 +235,7 @@ impl Arguments {
 
     /// Asks for an order that need not respect real time.
     fn ask_order(&self, paths: &[PathBuf]) -> Result<Exit, Failure> {
-        let refused = [
-            (self.scale.verdicts.is_some(), "--verdicts"),
-            (self.scale.one_log, "--one-log"),
-            (self.question.recorded.skew.is_some(), "--skew"),
-        ];
-        if let Some((_, option)) = refused.iter().find(|(is_asked, _)| *is_asked) {
-            return Err(Failure(format!("{option} does not go with --order")));
-        }
+        self.refuse("--order", &["--verdicts", "--one-log", "--skew"])?;
         if self.html.is_some() && paths.len() > 1 {
             return Err(Failure("--html takes one history; there are several".to_owned()));
         }

@@ -86,3 +86,50 @@ fn engines_and_threads_agree() {
         }
     }
 }
+
+/// Every way to ask and every output: either it does what it says, or it is refused by its name.
+#[test]
+fn an_output_that_is_asked_for_is_there_or_refused_by_name() {
+    let folder = folder("outputs");
+    let register = file(
+        &folder,
+        "register.jsonl",
+        "{\"process\":0,\"op\":\"write\",\"arg\":1,\"call\":1,\"return\":2}\n\
+         {\"process\":1,\"op\":\"read\",\"result\":2,\"call\":3,\"return\":4}\n",
+    );
+    let bank = file(
+        &folder,
+        "bank.jsonl",
+        "{\"process\":0,\"op\":\"read\",\"result\":{\"a\":1},\"call\":1,\"return\":2}\n\
+         {\"process\":0,\"op\":\"read\",\"result\":{\"a\":2},\"call\":3,\"return\":4}\n",
+    );
+    let of_register = ["check", "--spec", "register", &*register];
+    let questions: [Vec<&str>; 6] = [
+        of_register.to_vec(),
+        [&of_register[..], &["--engine", "search"]].concat(),
+        [&of_register[..], &["--spill", "always"]].concat(),
+        [&of_register[..], &["--level", "all"]].concat(),
+        [&of_register[..], &["--order", "process"]].concat(),
+        vec!["check", "--spec", "bank", &bank],
+    ];
+    for (number, question) in questions.iter().enumerate() {
+        for option in ["--html", "--junit", "--verdicts"] {
+            let written = folder.join(format!("{number}{option}"));
+            let ran = seriatim(&[&question[..], &[option, &text(&written)]].concat());
+            match ran.code {
+                Some(2) => _ = ran.complains(&format!("{option} does not go with")),
+                _ => assert!(written.is_file(), "{question:?} {option}: {ran:#?}"),
+            }
+        }
+        let json = seriatim(&[&question[..], &["--json"]].concat()).exits(1);
+        assert!(json.out.starts_with('{') && json.out.lines().count() == 1, "{json:#?}");
+        let quiet = seriatim(&[&question[..], &["--quiet"]].concat()).exits(1);
+        assert_eq!(quiet.out.lines().count(), 1, "{quiet:#?}");
+    }
+    let verdicts = text(&folder.join("verdicts"));
+    let to_file = [&of_register[..], &["--verdicts", &verdicts]].concat();
+    for option in [&["--json"][..], &["--html", "page"], &["--junit", "suite"]] {
+        let refused = format!("{} does not go with --verdicts", option[0]);
+        seriatim(&[&to_file[..], option].concat()).exits(2).complains(&refused);
+    }
+}

@@ -42,7 +42,8 @@ use crate::validate::replay_by_steps_under;
 use crate::{ChosenReader, Failures, Invalid, Parameters, Reader, Replayed, Witness};
 use record::Record;
 use seriatim_history::{History, InputError, OpId, Outcome, Outside, Value, ValueId};
-use std::collections::HashMap;
+use seriatim_limits::checkpoint;
+use std::collections::{HashMap, HashSet};
 use std::hash::Hash;
 use verbs::Verb;
 
@@ -270,6 +271,7 @@ impl Visitor for Replay<'_> {
         let mut player: Player<'_, M> = Player::new(history, self.reader);
         let mut sequencer = Sequencer::new(history, self.order);
         for (position, &op) in self.witness.order.iter().enumerate() {
+            checkpoint();
             if op.index() >= history.len() || !player.happened(op) {
                 return Err(Invalid::Foreign(op));
             }
@@ -361,15 +363,14 @@ impl<'h, M: Model> Player<'h, M> {
         let Objects::Many(objects, start) = &mut self.objects else { return false };
         let object = self.history.object(record.op);
         let states = objects.entry(object).or_insert_with(|| vec![start.clone()]);
-        let mut next: Vec<M> = Vec::new();
+        let mut next: HashSet<M> = HashSet::new();
         for state in states.iter() {
             for after in successors(state, verb, record) {
-                if !next.contains(&after) {
-                    next.push(after);
-                }
+                checkpoint();
+                next.insert(after);
             }
         }
-        *states = next;
+        *states = next.into_iter().collect();
         !states.is_empty()
     }
 

@@ -262,6 +262,7 @@ impl<O: Objects> Sweep<'_, O> {
                 continue;
             }
             for state in self.objects.after(&from.state, op) {
+                checkpoint();
                 let mut done = from.done.clone();
                 done.push(op);
                 done.sort_unstable();

@@ -7,14 +7,16 @@
 
 use crate::command::input::Input;
 use crate::command::limits;
-use crate::command::output::{remark, say};
+use crate::command::order::Print;
+use crate::command::output::{remark, say, write_bytes};
+use crate::command::transactions::junit;
 use crate::command::{Exit, Failure};
 use serde_json::json;
 use seriatim::history::{Outcome, harmless_json};
 use seriatim::limits::{Cancel, checkpoint};
 use seriatim::report::{SCREEN, middle};
 use seriatim::{History, InputError, Value};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// What every read has to see.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -51,23 +53,35 @@ impl Invariant {
     }
 
     /// Carries out the check for some files.
-    pub fn check(self, input: &Input, paths: &[PathBuf], is_json: bool) -> Result<Exit, Failure> {
-        limits::each(paths, |path| {
+    pub fn check(
+        self,
+        input: &Input,
+        paths: &[PathBuf],
+        (print, junit): (Print, Option<&Path>),
+    ) -> Result<Exit, Failure> {
+        let mut suites = String::new();
+        let exit = limits::each(paths, |path| {
             let found = input.read(path).and_then(|history| {
                 let faults = self.faults(&history)?;
                 Ok((history, faults))
             });
             match found {
                 Ok((history, (reads, faults))) => {
-                    Cancel::undisturbed(|| say(&told(&history, reads, &faults, is_json)))?;
+                    Cancel::undisturbed(|| say(&told(&history, reads, &faults, print)))?;
+                    suites += &suite(&history, reads, &faults);
                     Ok(if faults.is_empty() { Exit::Holds } else { Exit::Violated })
                 }
                 Err(error) => {
                     remark(&format!("error: {error}"));
+                    suites += &junit::unreadable(&path.display().to_string(), &error.to_string());
                     Ok(Exit::BadInput)
                 }
             }
-        })
+        })?;
+        if let Some(path) = junit {
+            write_bytes(path, junit::document(&suites))?;
+        }
+        Ok(exit)
     }
 
     /// How many reads there are, and which of them break the invariant.
@@ -136,9 +150,17 @@ fn balances(value: &Value) -> Option<Vec<i64>> {
 /// How many faults are listed.
 const LISTED: usize = 10;
 
-fn told(history: &History, reads: usize, faults: &[Fault], is_json: bool) -> String {
+/// The results as JUnit has them.
+fn suite(history: &History, reads: usize, faults: &[Fault]) -> String {
+    let verdict = if faults.is_empty() { "satisfied" } else { "violated" };
+    let report = told(history, reads, faults, Print::Report);
+    let headline = report.lines().next().unwrap_or_default();
+    junit::wrapped(history.source(), &[junit::case("bank", verdict, (headline, &report))])
+}
+
+fn told(history: &History, reads: usize, faults: &[Fault], print: Print) -> String {
     let source = history.source();
-    if is_json {
+    if print == Print::Json {
         let fault =
             |fault: &Fault| json!({ "line": fault.line, "read": fault.text, "why": fault.why });
         let verdict = if faults.is_empty() { "satisfied" } else { "violated" };
@@ -152,6 +174,9 @@ fn told(history: &History, reads: usize, faults: &[Fault], is_json: bool) -> Str
         return format!("✓ HOLDS  all {reads} reads of {source} see the same total\n");
     }
     let mut text = format!("✗ VIOLATION  {} of {reads} reads of {source}:\n", faults.len());
+    if print == Print::Line {
+        return text;
+    }
     for fault in faults.iter().take(LISTED) {
         text += &format!("  line {}: {}: {}\n", fault.line, fault.why, fault.text);
     }
