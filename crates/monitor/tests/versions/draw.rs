@@ -125,7 +125,62 @@ pub fn small_of(kind: Kind, store: Store, seed: u64) -> Vec<Event> {
         let place = random.below(drawn.len() as u64) as usize;
         spoil(&mut random, &mut drawn[place], values);
     }
+    if drawn.len() < 6 {
+        match random.below(16) {
+            0 => contend(store, &mut random, &state, &mut drawn),
+            1 | 2 if kind == Kind::Silent => go_back(store, &mut random, &mut drawn),
+            _ => {}
+        }
+    }
     timed(drawn)
+}
+
+/// Behind all others: two keys are seen at one revision and changed at the next, each by a put that
+/// never returned, or sometimes with one revision more between.
+fn contend(
+    store: Store,
+    random: &mut Random,
+    state: &State,
+    drawn: &mut Vec<(Op, Option<Ret>, f64, f64)>,
+) {
+    let mut at = 30.0;
+    let mut see = |state: &State, drawn: &mut Vec<(Op, Option<Ret>, f64, f64)>| {
+        for key in 0..2 {
+            drawn.push((Op::Get(key), Some(store.run(state, &Op::Get(key)).1), at, at + 1.0));
+            at += 2.0;
+        }
+    };
+    see(state, drawn);
+    let mut after = state.clone();
+    for key in 0..2 {
+        let put = Op::Put(key, 7);
+        after = store.run(&after, &put).0;
+        drawn.push((put, None, 30.0, 30.0));
+    }
+    let is_lie = random.below(8) > 0;
+    see(&(after.0 - u64::from(is_lie), after.1), drawn);
+}
+
+/// Behind all others, if all returned: two puts while two peeks last, of which the second begins when
+/// the first is over; the first sees the last put, and the second often the put before that. Then
+/// the revision is told once more.
+fn go_back(store: Store, random: &mut Random, drawn: &mut Vec<(Op, Option<Ret>, f64, f64)>) {
+    if drawn.iter().any(|(_, ret, ..)| ret.is_none()) {
+        drawn.clear();
+    }
+    let told = drawn.iter().filter_map(|(_, ret, ..)| Some(ret.as_ref()?.revision));
+    let mut state: State = (told.max().unwrap_or(FIRST).max(FIRST), Map::new());
+    let mut seen = Vec::new();
+    for value in 7..9 {
+        let (after, ret) = store.run(&state, &Op::Put(0, value));
+        drawn.push((Op::Put(0, value), Some(ret), 30.0, 40.0));
+        seen.push(store.run(&after, &Op::Peek(0)).1);
+        state = after;
+    }
+    let (second, first) = (random.below(8) == 0, 1);
+    drawn.push((Op::Peek(0), Some(seen[first].clone()), 31.0, 32.0));
+    drawn.push((Op::Peek(0), Some(seen[usize::from(second)].clone()), 33.0, 34.0));
+    drawn.push((Op::Get(0), Some(store.run(&state, &Op::Get(0)).1), 41.0, 42.0));
 }
 
 fn spoil(random: &mut Random, drawn: &mut (Op, Option<Ret>, f64, f64), values: u64) {
