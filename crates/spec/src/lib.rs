@@ -61,7 +61,7 @@ pub use verdict::{
     Attempt, Claim, Context, Counterexample, Explanation, Limit, Replayed, Unknown, Verdict,
     Witness,
 };
-pub use version::{Rise, Version, Versioned, Versions, VersionsOf};
+pub use version::{Aside, Rise, Version, Versioned, Versions, VersionsOf};
 pub use vocabulary::{
     Decoded, Failure, Failures, Interpretation, Method, Misfit, Reader, Recorded, Split, Typed,
     Vocabulary, bind, interpret,

@@ -17,7 +17,8 @@ use crate::search::{Engine, Memory, Part, Progress, Strategy};
 use hashbrown::HashMap;
 use seriatim_history::{History, Horizon, OpId};
 use seriatim_spec::{
-    Alphabet, Automaton, Cancel, ClassId, Interpretation, Rise, StateId, Version, Versioned, Walk,
+    Alphabet, Aside, Automaton, Cancel, ClassId, Interpretation, Rise, StateId, Version, Versioned,
+    Walk,
 };
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -36,6 +37,8 @@ pub(super) struct Core {
     pub sentence: String,
     pub operations: Vec<OpId>,
     claims: Claims,
+    /// What to show instead if these operations can be explained by themselves.
+    pub otherwise: Option<Box<Core>>,
 }
 
 /// What no order of the operations can do.
@@ -62,6 +65,9 @@ struct Member {
     is_later: bool,
     /// Whether it acts on another key, and says only that its version had been reached.
     is_foreign: bool,
+    /// What may stand aside at the versions at which it may look, where that is known; none of them
+    /// if it does not look, or if that is a part of the states.
+    asides: Option<Vec<(u64, Vec<StateId>)>>,
 }
 
 impl Core {
@@ -74,7 +80,7 @@ impl Core {
             Proof::Everything => Claims::Everything,
             proof => Claims::Order { members, proof },
         };
-        Core { sentence, operations, claims }
+        Core { sentence, operations, claims, otherwise: None }
     }
 
     /// The core of gaps that cannot be filled all at once, though each key could be completed
@@ -91,7 +97,8 @@ impl Core {
                 Rise::Sparse => "those that the results call for",
             }
         );
-        Core { sentence, operations: telling, claims: Claims::Everything }
+        let (operations, claims) = (telling, Claims::Everything);
+        Core { sentence, operations, claims, otherwise: None }
     }
 
     /// The core of a key that cannot be completed, whatever the others do: from where its state was
@@ -130,7 +137,7 @@ impl Core {
         let own = own.chain(one.reads.iter().map(|&(index, _)| index)).chain(one.pending.clone());
         let sentence = "one key cannot be completed, whatever happened to the others".to_owned();
         let operations = own.map(|index| keys.layout.record(index).op).collect();
-        Core { sentence, operations, claims: Claims::Everything }
+        Core { sentence, operations, claims: Claims::Everything, otherwise: None }
     }
 
     /// The core of a silent operation that fits nowhere while it lasts, although nothing leaves a
@@ -146,7 +153,7 @@ impl Core {
              had while it lasted; no other update of its keys comes between them"
         );
         let claims = Claims::Key { members, starts: vec![start], since, sole: Vec::new() };
-        Core { sentence, operations, claims }
+        Core { sentence, operations, claims, otherwise: None }
     }
 
     /// The core of a silent operation that fits nowhere because of those before it.
@@ -155,15 +162,42 @@ impl Core {
         let operations = all.map(|&index| layout.record(index).op).collect();
         let sentence =
             "the operations that tell no version fit nowhere in the order that they happened in";
-        Core { sentence: sentence.to_owned(), operations, claims: Claims::Everything }
+        let (sentence, claims) = (sentence.to_owned(), Claims::Everything);
+        Core { sentence, operations, claims, otherwise: None }
+    }
+
+    /// The core of operations that change something at no version, and of those that look at it.
+    pub fn of_asides(layout: &Layout, all: Vec<Index>) -> Core {
+        let operations = all.iter().map(|&index| layout.record(index).op).collect();
+        let sentence =
+            "operations that change something at no version do not fit what others saw of it";
+        let (sentence, claims) = (sentence.to_owned(), Claims::Everything);
+        Core { sentence, operations, claims, otherwise: None }
+    }
+
+    /// The same, of one operation that fits nowhere after those that changed something since it was
+    /// last certain.
+    pub fn of_aside(layout: &Layout, story: Story, all: Vec<Index>) -> Core {
+        let Story { members, starts, since, culprit } = story;
+        let version = layout.record(culprit).told.map(Version::number);
+        let member = |(index, stands, is_later): (Index, Vec<u64>, bool)| {
+            let stands = if layout.record(index).told.is_some() { Vec::new() } else { stands };
+            Member { stands, is_later, ..Member::of(layout, index) }
+        };
+        let members: Vec<Member> = members.into_iter().map(member).collect();
+        let operations = members.iter().map(|member| member.op).collect();
+        let sentence = format!(
+            "one of these operations{} does not fit what changes at no version, which was last certain \
+             at version {since}; nothing else changes it",
+            version.map_or(String::new(), |version| format!(", which tells version {version},")),
+        );
+        let claims = Claims::Key { members, starts, since, sole: Vec::new() };
+        let otherwise = Some(Box::new(Core::of_asides(layout, all)));
+        Core { sentence, operations, claims, otherwise }
     }
 
     /// Whether the general search refutes the core; `None` if it finds an order.
-    pub fn confirm(
-        &self,
-        history: &History,
-        automaton: Box<dyn Versioned + '_>,
-    ) -> Option<Confirmed> {
+    pub fn confirm(&self, history: &History, automaton: &mut dyn Versioned) -> Option<Confirmed> {
         let (members, table) = match &self.claims {
             Claims::Order { members, proof } => (members, Table::of_order(members, *proof)),
             Claims::Key { members, .. } if members.len() > LARGEST => return Some(Confirmed::No),
@@ -196,6 +230,18 @@ impl Core {
     }
 }
 
+/// What happened to what stands aside since it was last certain.
+pub(super) struct Story {
+    /// What changes it and the operation that does not fit, each with the versions at which it may
+    /// stand if it tells none, and whether it may come later.
+    pub members: Vec<(Index, Vec<u64>, bool)>,
+    /// The states at the start, and their version.
+    pub starts: Vec<StateId>,
+    pub since: u64,
+    /// The operation that does not fit.
+    pub culprit: Index,
+}
+
 /// What happened while a silent operation lasted.
 pub(super) struct Meanwhile {
     /// The state before, and its version.
@@ -208,11 +254,17 @@ pub(super) struct Meanwhile {
 }
 
 impl Member {
+    /// Whether it looks at what stands aside.
+    fn is_looking(&self, layout: &Layout) -> bool {
+        let place = layout.records.iter().find(|record| record.op == self.op);
+        place.is_some_and(|record| record.aside == Aside::Looks)
+    }
+
     fn of(layout: &Layout, index: Index) -> Member {
         let record = layout.record(index);
-        let (makes, stands, is_later, is_foreign) = Default::default();
+        let (makes, stands, is_later, is_foreign, asides) = Default::default();
         let Record { op, class, told, .. } = *record;
-        Member { op, class, told, makes, stands, is_later, is_foreign }
+        Member { op, class, told, makes, stands, is_later, is_foreign, asides }
     }
 }
 
@@ -315,8 +367,9 @@ impl Trail {
             self.push(cut);
         }
         for (index, class) in reads {
-            let told = Version::Read(version);
-            let after = self.each(|state| keys.steps.told(state, class, told));
+            let read = (index, class);
+            let after =
+                self.each(|state| keys.steps.may_fit(layout, slot, read, state).then_some(state));
             if after.len() < self.now.len() {
                 let cut = self.cut(&keys.keys[key], slot, version);
                 self.push(cut);
@@ -417,6 +470,15 @@ impl Trail {
                 });
             }
         }
+        let looks = |member: &&mut Member| !layout.asides.is_empty() && member.is_looking(layout);
+        for member in members.iter_mut().filter(looks) {
+            let told = member.told.map(Version::number);
+            let known = told.iter().chain(&member.stands).filter_map(|&version| {
+                let aside = keys.steps.possible.at(layout.slot(version) as u32)?;
+                Some((version, aside.to_vec()))
+            });
+            member.asides = Some(known.collect());
+        }
         members
     }
 
@@ -458,7 +520,7 @@ impl Trail {
         let certain = self.shown.first().map(|&(index, _)| keys.layout.record(index).op);
         let operations = members.iter().map(|member| member.op).chain(certain).collect();
         let claims = Claims::Key { members, starts, since, sole: self.sole };
-        Core { sentence, operations, claims }
+        Core { sentence, operations, claims, otherwise: None }
     }
 }
 
@@ -537,7 +599,7 @@ impl Table {
     fn of_key(
         members: &[Member],
         start: Start<'_>,
-        mut automaton: Box<dyn Versioned + '_>,
+        automaton: &mut dyn Versioned,
     ) -> Option<Table> {
         // The version so far and the state; no state before the first step, when it is any of
         // those.
@@ -548,7 +610,7 @@ impl Table {
             (start.version, None),
             members.len(),
             |&(now, state): &State, member| {
-                let Member { class, told, makes, stands, is_later, is_foreign, .. } =
+                let Member { class, told, makes, stands, is_later, is_foreign, asides, .. } =
                     &members[member];
                 let untold = makes.iter().map(|&made| (made - 1, made));
                 let untold = untold.chain(stands.iter().map(|&version| (version, version)));
@@ -565,6 +627,23 @@ impl Table {
                 for (before, version) in made.into_iter().filter(|&(b, _)| b >= now && is_free(b)) {
                     if *is_foreign {
                         after.extend(from.iter().map(|&state| (version, Some(state))));
+                        continue;
+                    }
+                    if let Some(asides) = asides {
+                        let known = asides.iter().find(|(at, _)| *at == before);
+                        let mut fits = |state: StateId| {
+                            known.is_none_or(|(_, all)| {
+                                all.iter().any(|&aside| {
+                                    let joined = automaton.with_aside(state, aside);
+                                    found.clear();
+                                    let step = automaton.step(joined, *class, before, &mut found);
+                                    fails |= step.is_err();
+                                    found.contains(&(joined, version))
+                                })
+                            })
+                        };
+                        let fitting = from.iter().filter(|state| fits(**state));
+                        after.extend(fitting.map(|&state| (version, Some(state))));
                         continue;
                     }
                     for &state in from {

@@ -30,6 +30,9 @@
 //! neither when it had to does not fit ([`standing`]): a condition that every order meets, so a *no*
 //! stays one. For a *yes* those that fill no gap are put into the order that was found ([`silent`]).
 //!
+//! *Asides* change a part of the state at no version of its own ([`aside`]): they and those that look
+//! at that part are put between the others.
+//!
 //! So keys interact only through which of them fills which gap: the engine looks ahead key by key
 //! ([`key`]), then matches gaps and pending operations ([`search`]); where that is hard, it asks
 //! whether keys contend for gaps in vain ([`contest`]). Keys that one operation touches together
@@ -42,6 +45,7 @@
 //! general search, which knows nothing of gaps and keys ([`core`]).
 
 mod arrange;
+mod aside;
 mod contest;
 mod core;
 mod dues;
@@ -140,7 +144,7 @@ impl Question<'_> {
         };
         if let Some(fault) = fault.filter(|_| !is_broken(Sabotage::BlindVersions)) {
             let core = Core::of_fault(&layout, fault);
-            return self.violation(core, automaton);
+            return self.violation(core, &mut *automaton);
         }
         let (start, _) = automaton.initial();
         let keys = arrange(&layout, &mut *automaton);
@@ -159,26 +163,34 @@ impl Question<'_> {
                 if let Some(why) = examine::independence(&mut keys, start, &fillings) {
                     return Answer::Declined(why);
                 }
-                self.violation(core, keys.steps.automaton)
+                self.violation(core, &mut *keys.steps.automaton)
             }
         }
     }
 
-    fn violation(&self, core: Core, automaton: Box<dyn Versioned + '_>) -> Answer {
-        let mut operations = core.operations.clone();
-        operations.sort_unstable();
-        // A read of several keys that count as one is there once for each of them.
-        operations.dedup();
-        let sentence =
-            format!("No order explains everything that was recorded: {}.", core.sentence);
-        let explanation = Explanation::because(sentence);
-        let horizon = Horizon::Whole;
-        let counterexample = Counterexample { operations, horizon, context: None, explanation };
-        match core.confirm(self.history, automaton) {
-            Some(confirmed) => Answer::Violation(counterexample, confirmed),
-            None => Answer::Declined("the general search finds an order for its core".to_owned()),
+    /// A violation, if the general search does not find an order for its core; else one with a
+    /// larger core, if there is one.
+    fn violation(&self, core: Core, automaton: &mut dyn Versioned) -> Answer {
+        match (core.confirm(self.history, automaton), core.otherwise) {
+            (Some(confirmed), _) => {
+                Answer::Violation(counterexample(core.sentence, core.operations), confirmed)
+            }
+            (None, Some(wide)) => self.violation(*wide, automaton),
+            (None, None) => {
+                Answer::Declined("the general search finds an order for its core".to_owned())
+            }
         }
     }
+}
+
+fn counterexample(sentence: String, mut operations: Vec<OpId>) -> Counterexample {
+    operations.sort_unstable();
+    // A read of several keys that count as one is there once for each of them.
+    operations.dedup();
+    let sentence = format!("No order explains everything that was recorded: {sentence}.");
+    let explanation = Explanation::because(sentence);
+    let horizon = Horizon::Whole;
+    Counterexample { operations, horizon, context: None, explanation }
 }
 
 /// Looks at each key alone, and keeps what completes it; then at all together.
@@ -189,12 +201,20 @@ fn search(keys: &mut Keys<'_>, start: StateId, fillings: &mut Vec<Filling>) -> O
     if is_broken(Sabotage::UnfilledGaps) {
         return Outcome::Core(Core::of_gaps(keys.layout));
     }
+    let (possible, contradiction) = aside::possible(keys.layout, &mut keys.steps, start);
+    keys.steps.possible = possible;
+    if let Some(core) = contradiction {
+        return Outcome::Core(core);
+    }
     for key in 0..keys.keys.len() {
         let first = keys.keys[key].start(start);
         match keys.viable(key, 0, first, &Used::new()) {
             Ok(filling) => fillings.push(filling),
             Err(_) => return Outcome::Core(Core::of_key(keys, key, start)),
         }
+    }
+    if let Some(core) = aside::contradiction(keys, start) {
+        return Outcome::Core(core);
     }
     let has_few_gaps = keys.layout.gaps.len() <= FEW_GAPS;
     if has_few_gaps && contest::is_in_vain(keys, start) {
@@ -218,7 +238,11 @@ fn search(keys: &mut Keys<'_>, start: StateId, fillings: &mut Vec<Filling>) -> O
 
 /// A filling of the gaps with all silent operations in their places, or why there are none.
 fn placed(keys: &mut Keys<'_>, start: StateId, filling: &[(u32, Index)]) -> Option<Outcome> {
-    match silent::place(keys, start, order(keys.layout, filling)) {
+    let outcome = match keys.layout.asides.is_empty() {
+        true => silent::place(keys, start, order(keys.layout, filling)),
+        false => aside::place(keys, start, filling),
+    };
+    match outcome {
         Outcome::Open(_) => None,
         outcome => Some(outcome),
     }

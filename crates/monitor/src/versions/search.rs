@@ -227,12 +227,12 @@ impl<'k, 'a> Search<'k, 'a> {
         let Search { keys, cursors, silent, .. } = self;
         let slots = keys.layout.updates.len() as u32;
         let end = keys.layout.gaps.get(gap).copied().unwrap_or(slots);
-        silent.pass(start..end, |key, class, slot| {
+        silent.pass(start..end, |key, operation, slot| {
             let Cursor { at, standing, .. } = cursors[key];
             let next = keys.keys[key].places.partition_point(|place| place.slot <= slot) as u32;
             let Some(standing) = keys.arrive(key, at, standing, next.max(at)) else { return false };
             let state = keys.keys[key].state(standing);
-            keys.fits(state, class, slot)
+            keys.steps.may_fit(keys.layout, slot, operation, state)
         })
     }
 
