@@ -110,9 +110,11 @@ impl Job<'_> {
                 match versions::decide(self.history, self.reading, operations, &self.cancel) {
                     Answer::NoVersions => return,
                     Answer::Declined(why) => Decision::fallen_back(why),
-                    Answer::Linearizable(witness) => {
-                        let finding = Some(Finding::Linearizable(witness.order));
-                        Decision { finding, decided_by: BY_VERSIONS, ..Decision::default() }
+                    Answer::Linearizable(versions) => {
+                        let order = versions.iter().map(|&(op, _)| op).collect();
+                        let finding = Some(Finding::Linearizable(order));
+                        let decided_by = BY_VERSIONS;
+                        Decision { finding, decided_by, versions, ..Decision::default() }
                     }
                     Answer::Violation(core, confirmed) => {
                         match self.second_look(operations, confirmed) {

@@ -56,7 +56,7 @@ pub use sparse::{Sparse, in_between};
 pub use spec::{Next, Spec, key_of};
 pub use spec_error::SpecError;
 pub use timed::{Timed, replay_timed};
-pub use validate::{replay_by_steps, validate};
+pub use validate::{replay_along, replay_by_steps, validate};
 pub use verdict::{
     Attempt, Claim, Context, Counterexample, Explanation, Limit, Replayed, Unknown, Verdict,
     Witness,

@@ -41,19 +41,36 @@ use seriatim_spec::{Aside, ClassId, StateId};
 pub(super) enum Possible {
     /// It never changes.
     Constant,
-    /// From a slot on, up to the next one: these.
-    Runs(Vec<(u32, Vec<StateId>)>),
+    /// Along the slots.
+    Runs(Vec<Run>),
     /// Nobody knows.
     Anything,
+}
+
+/// What may stand aside from a slot on, up to the next run.
+pub(super) struct Run {
+    first: u32,
+    states: Vec<StateId>,
+    /// The operations that made it so.
+    makers: Vec<Index>,
 }
 
 impl Possible {
     /// What may stand aside at a slot; `None`: anything.
     pub fn at(&self, slot: u32) -> Option<&[StateId]> {
+        self.run(slot).map(|run| &run.states[..])
+    }
+
+    /// The operations that made it so.
+    pub fn makers(&self, slot: u32) -> &[Index] {
+        self.run(slot).map_or(&[], |run| &run.makers)
+    }
+
+    fn run(&self, slot: u32) -> Option<&Run> {
         match self {
             Possible::Runs(runs) => {
-                let run = runs.partition_point(|&(first, _)| first <= slot).checked_sub(1)?;
-                Some(&runs[run].1)
+                let run = runs.partition_point(|run| run.first <= slot).checked_sub(1)?;
+                Some(&runs[run])
             }
             Possible::Constant | Possible::Anything => None,
         }
@@ -124,8 +141,8 @@ struct Course<'l> {
     pending: Vec<u32>,
     /// Where it was last certain what stood aside, with nothing undone: the slot, and that.
     certain: (u32, StateId),
-    /// The ways of each slot at which something may have happened.
-    seen: Vec<(u32, Vec<StateId>)>,
+    /// What may have stood aside at which slots.
+    seen: Vec<Run>,
 }
 
 impl<'l> Course<'l> {
@@ -152,7 +169,7 @@ impl<'l> Course<'l> {
 
     fn run(&mut self, steps: &mut Steps<'_>, fits: &mut Fits<'_>) -> End {
         let start = Way { aside: self.certain.1, undone: Vec::new(), used: Vec::new() };
-        self.seen.push((0, vec![start.aside]));
+        self.seen.push(Run { first: 0, states: vec![start.aside], makers: Vec::new() });
         let mut ways: Vec<Walked> = vec![(start, None)];
         let mut next = 0;
         for slot in 0..self.layout.updates.len() as u32 {
@@ -189,14 +206,21 @@ impl<'l> Course<'l> {
 
     /// Notes what may stand aside from a slot on.
     fn see(&mut self, slot: u32, ways: &[Walked]) {
-        let mut all: Vec<StateId> = ways.iter().map(|(way, _)| way.aside).collect();
-        all.sort_unstable();
-        all.dedup();
-        match self.seen.last_mut() {
-            Some((_, last)) if *last == all => {}
-            Some((first, last)) if *first == slot => *last = all,
-            _ => self.seen.push((slot, all)),
+        let mut states: Vec<StateId> = ways.iter().map(|(way, _)| way.aside).collect();
+        states.sort_unstable();
+        states.dedup();
+        if self.seen.last().is_some_and(|run| run.states == states) {
+            return;
         }
+        let maker = |&(_, last): &Walked| {
+            let happened = &self.happened[last? as usize];
+            Some(self.loose[happened.number as usize].index)
+        };
+        let mut makers: Vec<Index> = ways.iter().filter_map(maker).collect();
+        makers.sort_unstable();
+        makers.dedup();
+        self.seen.pop_if(|run| run.first == slot);
+        self.seen.push(Run { first: slot, states, makers });
     }
 
     /// All that ways may become during a slot; `None` if that is too much.

@@ -518,7 +518,20 @@ impl Trail {
             "{problem}, after {state} at version {since}; no other update of the key comes between them"
         );
         let certain = self.shown.first().map(|&(index, _)| keys.layout.record(index).op);
-        let operations = members.iter().map(|member| member.op).chain(certain).collect();
+        let looks = |member: &&Member| member.asides.is_some();
+        let seen = members.iter().filter(looks).flat_map(|member| {
+            let told = member.told.map(Version::number);
+            let versions = told.into_iter().chain(member.stands.iter().copied());
+            versions
+                .flat_map(|version| keys.steps.possible.makers(keys.layout.slot(version) as u32))
+        });
+        let seen: Vec<OpId> = seen.map(|&index| keys.layout.record(index).op).collect();
+        let sentence = match seen.is_empty() {
+            true => sentence,
+            false => format!("{sentence}; nor does what changed at no version explain it"),
+        };
+        let operations = members.iter().map(|member| member.op).chain(certain).chain(seen);
+        let operations = operations.collect();
         let claims = Claims::Key { members, starts, since, sole: self.sole };
         Core { sentence, operations, claims, otherwise: None }
     }

@@ -64,9 +64,7 @@ use key::{Filling, Keys, Used};
 use layout::{Index, Layout};
 use search::{Found, Search};
 use seriatim_history::{History, Horizon, OpId};
-use seriatim_spec::{
-    Cancel, Counterexample, Explanation, Interpretation, StateId, Versioned, Witness,
-};
+use seriatim_spec::{Cancel, Counterexample, Explanation, Interpretation, StateId, Versioned};
 use steps::Steps;
 
 /// Looking ahead goes as deep as there are gaps, hence no deeper than there are pending operations.
@@ -76,8 +74,8 @@ const STACK: usize = 1 << 30;
 
 /// What the engine finds.
 pub(crate) enum Answer {
-    /// An order, which nobody has replayed yet.
-    Linearizable(Witness),
+    /// An order, which nobody has replayed yet, with the version behind each operation.
+    Linearizable(Vec<(OpId, u64)>),
     /// A violation, and whether the general search refutes its core, too.
     Violation(Counterexample, Confirmed),
     /// Nothing, for this reason.
@@ -155,8 +153,9 @@ impl Question<'_> {
         match (keys.steps.declined.take(), answer) {
             (Some(why), _) => Answer::Declined(why),
             (None, Outcome::Order(order)) => {
-                let order = order.iter().map(|&(index, _)| layout.record(index).op).collect();
-                Answer::Linearizable(Witness { order })
+                let named =
+                    order.iter().map(|&(index, version)| (layout.record(index).op, version));
+                Answer::Linearizable(named.collect())
             }
             (None, Outcome::Open(why)) => Answer::Declined(why.to_owned()),
             (None, Outcome::Core(core)) => {
