@@ -64,7 +64,9 @@ use key::{Filling, Keys, Used};
 use layout::{Index, Layout};
 use search::{Found, Search};
 use seriatim_history::{History, Horizon, OpId};
-use seriatim_spec::{Cancel, Counterexample, Explanation, Interpretation, StateId, Versioned};
+use seriatim_spec::{
+    Cancel, Counterexample, Explanation, Interpretation, Rise, StateId, Versioned,
+};
 use steps::Steps;
 
 /// Looking ahead goes as deep as there are gaps, hence no deeper than there are pending operations.
@@ -219,20 +221,41 @@ fn search(keys: &mut Keys<'_>, start: StateId, fillings: &mut Vec<Filling>) -> O
     if has_few_gaps && contest::is_in_vain(keys, start) {
         return Outcome::Core(Core::of_gaps(keys.layout));
     }
-    let mut found = Search::new(keys, start, fillings).run(EASY, |keys, f| placed(keys, start, f));
-    // It costs more than it saves where the first attempt ends.
-    if matches!(found, Found::GaveUp) {
-        if !has_few_gaps && contest::is_in_vain(keys, start) {
-            return Outcome::Core(Core::of_gaps(keys.layout));
-        }
-        found = Search::new(keys, start, fillings).run(NODES, |keys, f| placed(keys, start, f));
-    }
-    match found {
+    match attempts(keys, start, fillings, has_few_gaps) {
         Found::Filling(outcome) => outcome,
         Found::Nothing => Outcome::Core(Core::of_gaps(keys.layout)),
         Found::Refused => Outcome::Open("operations that tell no version fit nowhere"),
         Found::GaveUp => Outcome::Open("it takes too many steps"),
     }
+}
+
+/// Looks for a filling of all gaps in attempts, of which the last one is the longest.
+fn attempts(
+    keys: &mut Keys<'_>,
+    start: StateId,
+    fillings: &[Filling],
+    was_contested: bool,
+) -> Found<Outcome> {
+    let mut search = Search::new(keys, start, fillings);
+    let found = search.run(EASY, |keys, filling| placed(keys, start, filling));
+    if !matches!(found, Found::GaveUp) {
+        return found;
+    }
+    // It costs more than it saves where the first attempt ends.
+    if !was_contested && contest::is_in_vain(search.keys(), start) {
+        return Found::Nothing;
+    }
+    // Where every gap has to be filled, other choices do not help.
+    let others = if search.keys().layout.rise == Rise::Sparse { ATTEMPTS } else { 0 };
+    for attempt in (1..=others).chain([0]) {
+        search.again(attempt, start, fillings);
+        let limit = if attempt == 0 { NODES } else { EASY * (1 + attempt / 4) };
+        let found = search.run(limit, |keys, filling| placed(keys, start, filling));
+        if !matches!(found, Found::GaveUp) || search.keys().steps.declined.is_some() {
+            return found;
+        }
+    }
+    Found::GaveUp
 }
 
 /// A filling of the gaps with all silent operations in their places, or why there are none.
@@ -254,6 +277,9 @@ const FEW_GAPS: usize = 8;
 /// engine gives way to the general search.
 const EASY: u64 = 2_000;
 const NODES: u64 = 400_000;
+
+/// How many attempts are made with other choices, before one that goes on to the end.
+const ATTEMPTS: u64 = 40;
 
 enum Outcome {
     /// An order of operations, each with the version of the object behind it.

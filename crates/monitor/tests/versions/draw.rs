@@ -208,7 +208,9 @@ fn spoil(random: &mut Random, drawn: &mut (Op, Option<Ret>, f64, f64), values: u
             let seen = if random.below(3) == 0 { None } else { Some(value) };
             ret.seen.iter_mut().take(1).for_each(|old| *old = seen);
         }
-        2 if !matches!(op, Op::Put(..) | Op::Get(_) | Op::Pair(..)) => ret.flag ^= 1,
+        2 if matches!(op, Op::Txn(..) | Op::Delete(_)) => ret.flag ^= 1,
+        2 if matches!(op, Op::Compact(_) | Op::QuietCompact(_)) => ret.flag ^= 1,
+        2 if matches!(op, Op::Past(..) | Op::QuietPast(..)) => ret.flag ^= 1,
         _ => {}
     }
 }
