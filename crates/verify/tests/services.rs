@@ -222,6 +222,18 @@ fn the_first_argument_may_stand_apart_as_the_key() {
     assert!(matches!(verdict(etcd, text, &Options::default()).verdict, Verdict::Linearizable(_)));
 }
 
+#[test]
+fn a_part_is_named_by_its_key() {
+    let text = r#"
+{"process":0,"op":"set","arg":["a",1],"result":true,"call":1,"return":2}
+{"process":1,"op":"get","arg":"b","result":null,"call":3,"return":4}
+"#;
+    let redis = service("redis").expect("a service");
+    let checked = verdict(redis, text, &Options::default());
+    let labels: Vec<&str> = checked.parts.iter().map(|part| &*part.label).collect();
+    assert_eq!(labels, [r#"key "a""#, r#"key "b""#]);
+}
+
 /// A store with a revision, with one piece of its text replaced.
 fn store_with(old: &str, new: &str) -> Service {
     let text = "spec store {

@@ -56,6 +56,7 @@ mod search;
 mod silent;
 mod standing;
 mod steps;
+mod table;
 
 use self::core::Core;
 use crate::sabotage::{Sabotage, is_broken};

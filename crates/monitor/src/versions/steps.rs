@@ -95,8 +95,8 @@ impl<'a> Steps<'a> {
         if layout.record(operation.0).aside == Aside::Apart {
             return self.fits_at(layout, slot, operation, state);
         }
-        let Some(all) = self.possible.at(slot) else { return true };
-        all.to_vec().into_iter().any(|aside| {
+        let Some(all) = self.possible.at(slot).map(<[StateId]>::to_vec) else { return true };
+        all.into_iter().any(|aside| {
             let joined = self.automaton.with_aside(state, aside);
             self.fits_at(layout, slot, operation, joined)
         })

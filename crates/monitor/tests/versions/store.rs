@@ -151,7 +151,7 @@ impl Store {
                 if at > state.2 && at <= state.0 && is_willing {
                     (ret.flag, after.2) = (1, at);
                     match self.lie {
-                        Lie::WideCompact => drop(after.1.remove(&0)),
+                        Lie::WideCompact => after.1.remove(&0),
                         Lie::RisingCompact => after.0 = next,
                         _ => {}
                     }

@@ -56,6 +56,13 @@ impl Spec for SeriHistory {
         self.object.key(op)
     }
 
+    fn key_name(&self, op: &Invocation) -> Option<String> {
+        let info = self.object.spec.info();
+        let parameter = self.object.nature.key(op.0)?;
+        let ty = &info.methods[op.0].params[parameter].ty;
+        Some(format!("key {}", self.words().of(info, ty, &op.1[parameter])))
+    }
+
     fn commute(&self, a: &Invocation, b: &Invocation) -> bool {
         let nature = &self.object.nature;
         let both_read = self.is_read_only(a, None) && self.is_read_only(b, None);
