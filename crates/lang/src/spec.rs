@@ -6,6 +6,7 @@
 //! it is told, and there is no verdict.
 
 pub mod access;
+pub mod aside;
 mod code;
 mod evaluate;
 pub mod gather;

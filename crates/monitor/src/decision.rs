@@ -4,6 +4,7 @@ use crate::choose;
 use crate::fast::{Declined, Object};
 use crate::partition::Part;
 use crate::search::dovetail::Finding;
+use seriatim_history::OpId;
 use seriatim_spec::{
     Claim, Confirmation, Counterexample, DecidedBy, Limit, PartStanding, PartVerdict, Unknown,
 };
@@ -20,6 +21,8 @@ pub(crate) struct Decision {
     pub core: Option<Counterexample>,
     /// The second opinion, where whoever found the violation asked for it.
     pub confirmation: Option<Confirmation>,
+    /// The version of the object behind each operation of an order, where whoever found it knows.
+    pub versions: Vec<(OpId, u64)>,
 }
 
 impl Decision {
@@ -77,6 +80,7 @@ impl Default for Decision {
             is_slow: false,
             core: None,
             confirmation: None,
+            versions: Vec::new(),
         }
     }
 }

@@ -113,9 +113,10 @@ impl Job<'_> {
             decisions[index] = match answer {
                 Answer::NoVersions => return,
                 Answer::Declined(why) => Decision::fallen_back(why),
-                Answer::Linearizable(witness) => {
-                    let finding = Some(Finding::Linearizable(witness.order));
-                    Decision { finding, decided_by: BY_VERSIONS, ..Decision::default() }
+                Answer::Linearizable(versions) => {
+                    let order = versions.iter().map(|&(op, _)| op).collect();
+                    let finding = Some(Finding::Linearizable(order));
+                    Decision { finding, decided_by: BY_VERSIONS, versions, ..Decision::default() }
                 }
                 Answer::Violation(core, confirmed) => {
                     match self.second_look(operations, confirmed) {

@@ -11,7 +11,7 @@ use crate::search::dovetail::Finding;
 use seriatim_history::{History, Horizon, InputError, OpId};
 use seriatim_limits::InOrder;
 use seriatim_spec::{
-    Interpretation, Invalid, Limit, Reader, Replayed, Witness, replay, replay_by_steps,
+    Interpretation, Invalid, Limit, Reader, Replayed, Witness, replay, replay_along,
 };
 
 /// Replays the orders that were found for parts, all as one; where every part has an order, that is
@@ -25,10 +25,12 @@ pub(crate) fn replay_parts(
 ) -> Result<Result<Replayed, Invalid>, InputError> {
     let mut orders = Vec::new();
     let mut kept = Vec::new();
+    let mut versions = Vec::new();
     for (part, decision) in parts.iter().zip(decisions) {
         if let Some(Finding::Linearizable(order)) = &decision.finding {
             orders.push(order.clone());
             kept.extend_from_slice(&part.operations);
+            versions.extend_from_slice(&decision.versions);
         }
     }
     let is_whole = orders.len() == parts.len();
@@ -36,7 +38,7 @@ pub(crate) fn replay_parts(
     if is_whole {
         return match reader.chosen() {
             Some(_) => replay_filled(history, reader, witness),
-            None => Ok(replay_by_steps(history, reading, witness)),
+            None => Ok(replay_along(history, reading, witness, &versions)),
         };
     }
     kept.put_in_order();

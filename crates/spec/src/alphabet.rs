@@ -10,6 +10,7 @@ use crate::states::{Once, States};
 use crate::version::Rebased;
 use crate::{Cancel, Next, Rise, Spec, Version, Versioned, checkpoint, checkpoint_after};
 use hashbrown::HashMap;
+use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 /// A state of an [`Automaton`].
@@ -75,9 +76,8 @@ pub trait Walk {
     /// Does an operation; the reason if it is impossible.
     fn step(&mut self, class: ClassId) -> Result<(), String>;
 
-    /// Forgets the states whose version, which may have risen by itself, is past one that is still
-    /// to be told.
-    fn stay_beneath(&mut self, _version: u64) {}
+    /// Forgets the states whose version is none of these, if others are left.
+    fn stay_within(&mut self, _versions: RangeInclusive<u64>) {}
 }
 
 /// The state machine of a specification over an [`Alphabet`], explored lazily.
@@ -247,12 +247,14 @@ impl<S: Spec> Walk for Walking<'_, S> {
         Ok(())
     }
 
-    fn stay_beneath(&mut self, version: u64) {
-        let Some(versions) = self.bound.spec.versions() else { return };
-        let is_beneath = |state: &S::State| versions.version_of(state) <= version;
-        // One is kept to say what is wrong.
-        if self.states.iter().any(is_beneath) {
-            self.states.retain(is_beneath);
+    fn stay_within(&mut self, wanted: RangeInclusive<u64>) {
+        let Some(versions) = self.bound.spec.versions().filter(|_| self.states.len() > 1) else {
+            return;
+        };
+        let is_wanted = |state: &S::State| wanted.contains(&versions.version_of(state));
+        // Some are kept to say what is wrong.
+        if self.states.iter().any(is_wanted) {
+            self.states.retain(is_wanted);
         }
     }
 }

@@ -56,12 +56,12 @@ pub use sparse::{Sparse, in_between};
 pub use spec::{Next, Spec, key_of};
 pub use spec_error::SpecError;
 pub use timed::{Timed, replay_timed};
-pub use validate::{replay_by_steps, validate};
+pub use validate::{replay_along, replay_by_steps, validate};
 pub use verdict::{
     Attempt, Claim, Context, Counterexample, Explanation, Limit, Replayed, Unknown, Verdict,
     Witness,
 };
-pub use version::{Rise, Version, Versioned, Versions, VersionsOf};
+pub use version::{Aside, Rise, Version, Versioned, Versions, VersionsOf};
 pub use vocabulary::{
     Decoded, Failure, Failures, Interpretation, Method, Misfit, Reader, Recorded, Split, Typed,
     Vocabulary, bind, interpret,

@@ -10,7 +10,7 @@
 //! highest one told make a difference, and the next one always does; or, if an operation returns
 //! without its version, those up to the highest one that it might see ([`Versions::beyond`]).
 
-use crate::{Next, Rise, Spec, Version, Versions, VersionsOf};
+use crate::{Aside, Next, Rise, Spec, Version, Versions, VersionsOf};
 use hashbrown::HashSet;
 use seriatim_limits::InOrder;
 
@@ -262,6 +262,14 @@ impl<S: Spec> Versions<S::State, S::Op, S::Ret> for Sparse<S> {
         ret: Option<&S::Ret>,
     ) -> Result<Next<Option<S::State>>, String> {
         self.declared().effects(state, op, ret)
+    }
+
+    fn aside(&self, op: &S::Op) -> Aside {
+        self.declared().aside(op)
+    }
+
+    fn with_aside(&self, state: S::State, other: &S::State) -> S::State {
+        self.declared().with_aside(state, other)
     }
 
     fn rise(&self) -> Rise {

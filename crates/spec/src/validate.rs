@@ -21,6 +21,23 @@ pub fn replay_by_steps(
     replay_by_steps_under(history, interpretation, witness, Order::RealTime)
 }
 
+/// Replays a witness of which somebody says what version the object has behind operations. Where
+/// the object may have come to several, of which that is one, the others are not followed; if that
+/// leads nowhere, all are. So a wrong word costs time, and changes no answer.
+pub fn replay_along(
+    history: &History,
+    interpretation: &Interpretation,
+    witness: Witness,
+    versions: &[(OpId, u64)],
+) -> Result<Replayed, Invalid> {
+    let versions = versions.iter().copied().collect();
+    let along = |versions: &HashMap<OpId, u64>| {
+        validate_under(history, interpretation, &witness, Order::RealTime, versions)
+    };
+    along(&versions).or_else(|_| along(&HashMap::new()))?;
+    Ok(Replayed::new(witness))
+}
+
 /// Replays a witness that has to respect an order which may be weaker than real time.
 pub fn replay_by_steps_under(
     history: &History,
@@ -28,7 +45,7 @@ pub fn replay_by_steps_under(
     witness: Witness,
     order: Order,
 ) -> Result<Replayed, Invalid> {
-    validate_under(history, interpretation, &witness, order)?;
+    validate_under(history, interpretation, &witness, order, &HashMap::new())?;
     Ok(Replayed::new(witness))
 }
 
@@ -38,7 +55,7 @@ pub fn validate(
     interpretation: &Interpretation,
     witness: &Witness,
 ) -> Result<(), Invalid> {
-    validate_under(history, interpretation, witness, Order::RealTime)
+    validate_under(history, interpretation, witness, Order::RealTime, &HashMap::new())
 }
 
 fn validate_under(
@@ -46,6 +63,7 @@ fn validate_under(
     interpretation: &Interpretation,
     witness: &Witness,
     order: Order,
+    versions: &HashMap<OpId, u64>,
 ) -> Result<(), Invalid> {
     let happened = |op: OpId| interpretation.class(op).is_some();
     let mut sequencer = Sequencer::new(history, order);
@@ -56,13 +74,14 @@ fn validate_under(
         sequencer.place(op)?;
     }
     sequencer.is_complete(happened)?;
-    is_legal(history, interpretation, witness)
+    is_legal(history, interpretation, witness, versions)
 }
 
 fn is_legal(
     history: &History,
     interpretation: &Interpretation,
     witness: &Witness,
+    versions: &HashMap<OpId, u64>,
 ) -> Result<(), Invalid> {
     let alphabet = &interpretation.alphabet;
     let classes = || witness.order.iter().filter_map(|&op| interpretation.class(op));
@@ -73,8 +92,11 @@ fn is_legal(
     for (position, (&op, class)) in witness.order.iter().zip(classes()).enumerate() {
         let walk = walks.entry(part(op, class)).or_insert_with(|| alphabet.walk());
         walk.step(class).map_err(|reason| Invalid::Illegal { position, op, reason })?;
+        if let Some(&version) = versions.get(&op) {
+            walk.stay_within(version..=version);
+        }
         if let Some(version) = ahead[position] {
-            walk.stay_beneath(version);
+            walk.stay_within(0..=version);
         }
     }
     Ok(())

@@ -12,6 +12,7 @@
 use crate::alphabet::STEP;
 use crate::states::{Once, States};
 use crate::{Bound, ClassId, Next, Spec, StateId, checkpoint, checkpoint_after};
+use hashbrown::HashMap;
 
 /// What the result of an operation says of the object's version.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -42,6 +43,19 @@ pub enum Rise {
     Sparse,
 }
 
+/// What an operation has to do with what stands *aside*: a part of the state that changes while the
+/// version stands still, as etcd's compacted revision does.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub enum Aside {
+    /// It neither looks at it nor changes it.
+    #[default]
+    Apart,
+    /// It looks at it, and changes nothing at all.
+    Looks,
+    /// It may change it, depending on it and on the version, and does nothing else.
+    Changes,
+}
+
 /// What an object declares of its versions. With φ for the version of a state:
 ///
 /// | | condition |
@@ -51,6 +65,7 @@ pub enum Rise {
 /// | V3 | a step that changes anything raises φ |
 /// | V4 | a step raises φ by one or not at all; if the version is [`Rise::Sparse`], it also rises by itself, which changes nothing else |
 /// | P | a state is φ and one part for each key; a step looks at and changes φ and the parts of its own keys only |
+/// | A | there may be one more part, which stands [aside](Aside): V2, V3 and P are about the rest of the state; operations that change that part look at it and φ only and change nothing else; of all others only those look at it that say so, and these change nothing |
 ///
 /// All conditions are about states that the object can reach, with φ replaced by any version.
 ///
@@ -127,6 +142,16 @@ pub trait Versions<State, Op, Ret>: Sync {
         Ok(self.trial(state, op, ret)?.map(changed))
     }
 
+    /// What an operation has to do with what stands aside.
+    fn aside(&self, _op: &Op) -> Aside {
+        Aside::Apart
+    }
+
+    /// The state with what stands aside in another one.
+    fn with_aside(&self, state: State, _other: &State) -> State {
+        state
+    }
+
     /// How the version rises. An object whose version is sparse is made by
     /// [`Sparse`](crate::Sparse).
     fn rise(&self) -> Rise {
@@ -181,6 +206,12 @@ pub trait Versioned: Send {
     /// The keys on whose parts a class acts; `None`: it may act on everything.
     fn keys(&self, class: ClassId) -> Option<Vec<u64>>;
 
+    /// What a class has to do with what stands aside.
+    fn aside(&self, class: ClassId) -> Aside;
+
+    /// The state with what stands aside in another one.
+    fn with_aside(&mut self, state: StateId, other: StateId) -> StateId;
+
     /// The classes that together say what this one says, if there are such; they are classes of
     /// this automaton only.
     fn split(&mut self, class: ClassId) -> Option<Vec<ClassId>>;
@@ -216,13 +247,16 @@ pub(crate) struct Rebased<'b, S: Spec> {
     states: States<S::State>,
     /// The state from which a step was taken last, at its version: many steps are tried from one.
     latest: Option<(StateId, u64, S::State)>,
+    /// States with what stands aside in others.
+    joined: HashMap<(StateId, StateId), StateId>,
 }
 
 impl<'b, S: Spec> Rebased<'b, S> {
     pub(crate) fn new(bound: &'b Bound<S>, versions: VersionsOf<'b, S>) -> Self {
         let normal = versions.version_of(&bound.spec().initial());
         let (pieces, states, latest) = (Vec::new(), States::default(), None);
-        Rebased { bound, versions, normal, pieces, states, latest }
+        let joined = HashMap::new();
+        Rebased { bound, versions, normal, pieces, states, latest, joined }
     }
 
     fn members(&self, class: ClassId) -> (&S::Op, Option<&S::Ret>) {
@@ -269,6 +303,24 @@ impl<S: Spec> Versioned for Rebased<'_, S> {
 
     fn keys(&self, class: ClassId) -> Option<Vec<u64>> {
         self.versions.keys(self.members(class).0)
+    }
+
+    fn aside(&self, class: ClassId) -> Aside {
+        self.versions.aside(self.members(class).0)
+    }
+
+    fn with_aside(&mut self, state: StateId, other: StateId) -> StateId {
+        if state == other {
+            return state;
+        }
+        if let Some(&known) = self.joined.get(&(state, other)) {
+            return known;
+        }
+        let joined = self.states.get(state).clone();
+        let joined = self.versions.with_aside(joined, self.states.get(other));
+        let joined = self.intern(joined);
+        self.joined.insert((state, other), joined);
+        joined
     }
 
     fn split(&mut self, class: ClassId) -> Option<Vec<ClassId>> {

@@ -120,6 +120,7 @@ fn spoil(random: &mut Random, result: Datum) -> Datum {
             Datum::Tuple(parts.into())
         }
         Datum::Set(parts) => Datum::Set(parts[..parts.len().saturating_sub(1)].into()),
+        Datum::List(parts) => Datum::List(parts[..parts.len().saturating_sub(1)].into()),
         other => other,
     }
 }
@@ -184,7 +185,7 @@ fn what_the_text_says_of_a_model_changes_no_verdict() {
 #[test]
 fn keys_and_versions_are_found_where_they_are() {
     let keyed = ["dynamo", "object-store", "redis", "zookeeper"];
-    let versioned = ["etcd", "etcd-txn", "fenced-log", "zookeeper-zxid"];
+    let versioned = ["etcd", "etcd-history", "etcd-txn", "fenced-log", "zookeeper-zxid"];
     let size = Size { faults: 0, unknown: u64::MAX, operations: 30, ..SMALL };
     for service in services() {
         let checked = verdict(service, &draw(service, 1, size), &Options::default());
@@ -219,6 +220,18 @@ fn the_first_argument_may_stand_apart_as_the_key() {
 "#;
     let etcd = service("etcd").expect("a service");
     assert!(matches!(verdict(etcd, text, &Options::default()).verdict, Verdict::Linearizable(_)));
+}
+
+#[test]
+fn a_part_is_named_by_its_key() {
+    let text = r#"
+{"process":0,"op":"set","arg":["a",1],"result":true,"call":1,"return":2}
+{"process":1,"op":"get","arg":"b","result":null,"call":3,"return":4}
+"#;
+    let redis = service("redis").expect("a service");
+    let checked = verdict(redis, text, &Options::default());
+    let labels: Vec<&str> = checked.parts.iter().map(|part| &*part.label).collect();
+    assert_eq!(labels, [r#"key "a""#, r#"key "b""#]);
 }
 
 /// A store with a revision, with one piece of its text replaced.
@@ -357,5 +370,109 @@ fn a_range_in_a_transaction_is_decided_along_versions() {
         let checked = verdict(etcd, &both(found), &Options::default());
         assert_eq!(checked.verdict.word(), word, "{found}");
         assert_eq!(checked.parts[0].decided_by, DecidedBy::Monitor("versions"), "{found}");
+    }
+}
+
+/// Verdicts of the histories of a model with one piece of its text replaced, with and without what
+/// the text says of its methods; how many were decided along versions.
+fn agrees(source: &str, (old, new): (&str, &str), seeds: u64) -> u64 {
+    assert!(source.contains(old), "{old}");
+    let model = Service { name: "variant", source: source.replace(old, new).leak() };
+    let usual = Options { threads: 1, ..Options::default() };
+    let plain = Options { monitors: Monitors::Skip, threads: 1, ..Options::default() };
+    let mut by_versions = 0;
+    for seed in 0..seeds {
+        let text = draw(model, seed, Size { operations: 8, unknown: 5, keys: 3, ..SMALL });
+        let found = verdict(model, &text, &usual);
+        let expected = verdict(model, &text, &plain);
+        assert_eq!(found.verdict.word(), expected.verdict.word(), "{new} {seed}:\n{text}");
+        assert_eq!(found.defect, None, "{new} {seed}:\n{text}");
+        let is_decided = found.parts[0].decided_by == DecidedBy::Monitor("versions");
+        by_versions += u64::from(is_decided);
+    }
+    by_versions
+}
+
+/// Methods that almost list the entries of a range, or almost act on those of a list of ranges.
+#[test]
+fn what_is_not_quite_a_range_changes_no_verdict() {
+    let shelf = "spec shelf {
+  var rev: int = 1
+  var kv: map<key, int> = {}
+  method put(k: key, v: int) -> int {
+    kv[k] = v
+    rev = rev + 1
+    return rev
+  }
+  method range(low: key, high: key) -> (seq<(key, int)>, int) {
+    let found: seq<(key, int)> = []
+    for k in kv[low..high] { found = found ++ [(k, kv[k])] }
+    return (found, rev)
+  }
+  method clear(spans: seq<(key, key)>) -> (bool, int) {
+    let held = false
+    for s in spans { for k in kv[s.0..s.1] { held = true } }
+    if !held { return (false, rev) }
+    for s in spans { for k in kv[s.0..s.1] { kv[k] = empty } }
+    rev = rev + 1
+    return (true, rev)
+  }
+}";
+    assert_eq!(agrees(shelf, ("", ""), 60), 60);
+    for (old, new) in [
+        ("[(k, kv[k])]", "[(low, kv[k])]"),
+        ("found ++ [(k, kv[k])]", "[(k, kv[k])]"),
+        ("found ++ [(k, kv[k])]", "[(k, kv[k])] ++ found"),
+        ("[(k, kv[k])]", "[(k, rev)]"),
+        ("for k in kv[low..high] {", "for k in kv[high..low] {"),
+        ("for k in kv[low..high] {", "for k in kv {"),
+        ("kv[s.0..s.1] { kv[k] = empty }", "kv[s.1..s.0] { kv[k] = empty }"),
+        ("{ kv[k] = empty }", "{ kv[s.0] = 7 }"),
+        ("{ held = true }", "{ held = kv[k] > 1 }"),
+    ] {
+        agrees(shelf, (old, new), 60);
+    }
+}
+
+/// Methods that change something at no version, and some that almost do no more.
+#[test]
+fn what_changes_at_no_version_changes_no_verdict() {
+    let store = "spec store {
+  var rev: int = 1
+  var compacted: int = 0
+  var kv: map<key, int> = {}
+  method put(k: key, v: int) -> int {
+    kv[k] = v
+    rev = rev + 1
+    return rev
+  }
+  method compact(at: int) -> (bool, int) {
+    if at <= compacted || at > rev { return (false, rev) }
+    compacted = at
+    return (true, rev)
+  }
+  method get(k: key, at: int) -> (bool, int?, int) {
+    if at < compacted { return (false, empty, rev) }
+    return (true, content(k), rev)
+  }
+  fn content(k: key) -> int? {
+    if k in kv { return kv[k] }
+    return empty
+  }
+}";
+    assert_eq!(agrees(store, ("", ""), 200), 200);
+    let silent =
+        agrees(store, ("return (true, content(k), rev)", "return (true, content(k), 0)"), 100);
+    assert!(silent > 50, "{silent}");
+    for (old, new) in [
+        ("at <= compacted", "compacted > 0"),
+        ("    kv[k] = v\n", "    kv[k] = v + compacted\n"),
+        ("    kv[k] = v\n", "    kv[k] = v\n    compacted = 0\n"),
+        (
+            "return (true, rev)\n  }\n  method get",
+            "rev = rev + 1\n    return (true, rev)\n  }\n  method get",
+        ),
+    ] {
+        agrees(store, (old, new), 60);
     }
 }

@@ -73,14 +73,10 @@ fn versions(spec: &SpecInfo, decl: &SpecDecl) -> Checked<()> {
     if !matches!(spec.vars[number as usize].ty, Type::Int(_)) {
         return Err(Diagnostic::new(var.name.span, "a version is a number"));
     }
-    for (method, at) in spec.methods.iter().zip(&decl.methods) {
-        if let Some(fault) = paths::uncounted(spec, method, VarId(number)) {
-            return Err(Diagnostic::new(
-                at.name.span,
-                format!("`{name}` is not a version: {fault}"),
-            )
+    if let Some((method, fault)) = paths::uncounted(spec, VarId(number)) {
+        let at = decl.methods[method].name.span;
+        return Err(Diagnostic::new(at, format!("`{name}` is not a version: {fault}"))
             .hint(format!("write `{name} = {name} + 1` once on each way that changes anything")));
-        }
     }
     Ok(())
 }

@@ -5,6 +5,7 @@
 //! goes through a list that is such a parameter, or one of two: it touches the entries of what the
 //! lists hold. And `m[k]` where `k` goes through a range `m[a..b]` whose ends are such: it touches
 //! the entries of the range, which are those of the keys in it that anything else names.
+//! A function that touches entries of its arguments touches those of what is passed on to it.
 //! Every other mention of a variable touches all of it. A method that mentions variables in these
 //! ways only acts on the entries of its arguments: what it does and returns is the same whatever the
 //! other entries are.
@@ -19,7 +20,7 @@ use crate::spec::code::{bottom, field_place};
 /// What a method touches.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Access {
-    /// These entries of maps; and perhaps the variable that was set aside.
+    /// These entries of maps; and perhaps the variables that were set aside.
     Entries(Vec<Entry>),
     /// Perhaps everything.
     Everything,
@@ -64,8 +65,8 @@ impl Entry {
     }
 }
 
-/// What a method touches, one variable set aside.
-pub fn access(spec: &SpecInfo, method: &FunctionInfo, aside: Option<VarId>) -> Access {
+/// What a method touches, some variables set aside.
+pub fn access(spec: &SpecInfo, method: &FunctionInfo, aside: &[VarId]) -> Access {
     let mut scan = Scan { spec, method, aside, entries: Vec::new(), is_wide: false };
     walk::statements(&method.body, &mut |statement| {
         walk::own_expressions(statement, &mut |e| scan.expression(e));
@@ -111,7 +112,7 @@ pub fn root(spec: &SpecInfo, place: &Expr) -> Option<VarId> {
 struct Scan<'s> {
     spec: &'s SpecInfo,
     method: &'s FunctionInfo,
-    aside: Option<VarId>,
+    aside: &'s [VarId],
     entries: Vec<Entry>,
     is_wide: bool,
 }
@@ -131,13 +132,28 @@ impl Scan<'_> {
             return;
         }
         match self.spec.facts.meaning(expr.id) {
-            Some(Meaning::Shared(var)) => self.is_wide |= Some(var) != self.aside,
-            Some(Meaning::Function(index)) => {
-                self.is_wide |= mentions_state(self.spec, &self.spec.functions[index as usize]);
-            }
+            Some(Meaning::Shared(var)) => self.is_wide |= !self.aside.contains(&var),
+            Some(Meaning::Function(index)) => match self.called(expr, index as usize) {
+                Some(entries) => self.entries.extend(entries),
+                None => self.is_wide = true,
+            },
             _ => {}
         }
         walk::children(expr, &mut |part| self.expression(part));
+    }
+
+    /// The entries that a function touches, if they are those of arguments that the method passes on.
+    fn called(&self, call: &Expr, index: usize) -> Option<Vec<Entry>> {
+        let ExprKind::Call(_, args) = &call.kind else { return None };
+        let Access::Entries(inner) = access(self.spec, &self.spec.functions[index], self.aside)
+        else {
+            return None;
+        };
+        let passed = |entry: Entry| match entry {
+            Entry::Of(place) => Some(Entry::Of(self.parameter(self.fixed(args.get(place)?)?)?)),
+            Entry::OfEach(..) | Entry::Between(..) => None,
+        };
+        inner.into_iter().map(passed).collect()
     }
 
     /// Whether an expression is a map of the state.

@@ -2,15 +2,16 @@
 //!
 //! A *version* is a number of the state that counts the changes. It is one if every assignment to
 //! it is `rev = rev + 1`, and every way through every method that changes anything makes that
-//! assignment exactly once. A method *tells* it if it returns it, alone or as a part of a tuple;
+//! assignment exactly once; but for what stands [aside](super::aside). A method *tells* it if it returns it, alone or as a part of a tuple;
 //! whether the method had changed something then follows from the constants beside it:
 //! `return (true, rev)` after a change, `return (false, rev)` without one.
 //!
 //! Ways are followed statement by statement, through a loop until nothing new comes out of it. A
-//! helper function that mentions the state is not followed, nor is a jump to a label, and then
+//! helper function that changes the state is not followed, nor is a jump to a label, and then
 //! nothing is said of the method.
 
-use super::access::{mentions_state, root};
+use super::access::root;
+use super::aside::{Asides, asides, assigns_state};
 use crate::front::ast::*;
 use crate::front::program::{FunctionInfo, Meaning, SpecInfo, VarId, VarInfo};
 use crate::front::types::Type;
@@ -29,7 +30,7 @@ pub struct Ending {
     /// Whether the way assigned to the state.
     pub is_change: bool,
     /// How often it counted the number up.
-    counted: u32,
+    pub(super) counted: u32,
 }
 
 impl Ending {
@@ -74,21 +75,22 @@ pub fn endings(
     Some(follow.endings)
 }
 
-/// Why a number does not count the changes of a method, if it does not.
-pub fn uncounted(spec: &SpecInfo, method: &FunctionInfo, number: VarId) -> Option<&'static str> {
-    let Some(endings) = endings(spec, method, Some(number)) else {
-        return Some("it is assigned in another way, or the ways here cannot be followed");
-    };
-    let fault = endings.iter().find(|ending| ending.counted != u32::from(ending.is_change))?;
-    Some(match fault.counted {
-        0 => "a way here changes something and does not count it up",
-        _ => "a way here counts it up more than once",
-    })
+/// Why a number does not count the changes, if it does not: the method that shows it, and how.
+pub fn uncounted(spec: &SpecInfo, number: VarId) -> Option<(usize, &'static str)> {
+    let mut all = Vec::with_capacity(spec.methods.len());
+    for (place, method) in spec.methods.iter().enumerate() {
+        let Some(endings) = endings(spec, method, Some(number)) else {
+            let why = "it is assigned in another way, or the ways here cannot be followed";
+            return Some((place, why));
+        };
+        all.push(endings);
+    }
+    asides(spec, number, &all).err()
 }
 
-/// The variable of a specification that is a version, with the endings of its methods: the one that
-/// is declared to be, or else one that is told.
-pub fn version(spec: &SpecInfo) -> Option<(VarId, Vec<Vec<Ending>>)> {
+/// The variable of a specification that is a version, with the endings of its methods and with what
+/// stands aside: the one that is declared to be, or else one that is told.
+pub fn version(spec: &SpecInfo) -> Option<(VarId, Vec<Vec<Ending>>, Asides)> {
     let is_declared = spec.vars.iter().any(|var| var.version.is_some());
     let may_be = |var: &VarInfo| match is_declared {
         true => var.version.is_some(),
@@ -98,11 +100,19 @@ pub fn version(spec: &SpecInfo) -> Option<(VarId, Vec<Vec<Ending>>)> {
     numbers.map(|(_, number)| VarId(number)).find_map(|number| {
         let all = spec.methods.iter().map(|method| endings(spec, method, Some(number)));
         let all: Vec<Vec<Ending>> = all.collect::<Option<_>>()?;
-        let counts = |ending: &Ending| ending.counted == u32::from(ending.is_change);
-        let is_version = all.iter().flatten().all(counts);
-        let is_told = all.iter().flatten().any(|e| e.is_change && e.told.is_some());
-        (is_version && is_told).then_some((number, all))
+        let asides = asides(spec, number, &all).ok()?;
+        let is_told = all.iter().flatten().any(|e| e.counted > 0 && e.told.is_some());
+        is_told.then_some((number, all, asides))
     })
+}
+
+/// The version that a result tells of a method that makes none, whatever else it changed; `None` if
+/// it tells none, or if ways differ in where they tell it.
+pub fn seen(endings: &[Ending], result: &Datum) -> Option<i64> {
+    let mut fitting = endings.iter().filter(|ending| ending.fits(result));
+    let told = fitting.next()?.told;
+    let Datum::Int(number) = parts(result).get(told?)? else { return None };
+    fitting.all(|other| other.told == told).then_some(*number)
 }
 
 /// What a result tells, if all ways that may have led to it agree.
@@ -217,12 +227,12 @@ impl Follow<'_> {
         is_name && self.number.is_some() && root(self.spec, expr) == self.number
     }
 
-    /// Whether an expression calls no helper function that mentions the state.
+    /// Whether an expression calls no helper function that changes the state.
     fn is_pure(&self, expr: &Expr) -> bool {
         let mut is_pure = true;
         walk::expression(expr, &mut |part| {
             if let Some(Meaning::Function(index)) = self.spec.facts.meaning(part.id) {
-                is_pure &= !mentions_state(self.spec, &self.spec.functions[index as usize]);
+                is_pure &= !assigns_state(self.spec, &self.spec.functions[index as usize]);
             }
         });
         is_pure

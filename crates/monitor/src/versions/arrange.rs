@@ -5,7 +5,7 @@ use super::layout::{Index, Layout, NEVER};
 use super::standing::Silent;
 use hashbrown::{HashMap, HashSet};
 use seriatim_limits::InOrder;
-use seriatim_spec::{ClassId, Rise, Version, Versioned};
+use seriatim_spec::{Aside, ClassId, Rise, Version, Versioned};
 use std::collections::BTreeMap;
 
 /// The keys with their places; those that one operation touches together are one.
@@ -13,6 +13,10 @@ pub(super) fn arrange(layout: &Layout, automaton: &mut dyn Versioned) -> Vec<Key
     let mut names = Names::default();
     let mut pieces: Vec<Vec<(usize, ClassId)>> = Vec::with_capacity(layout.records.len());
     for record in &layout.records {
+        if record.aside == Aside::Changes {
+            pieces.push(Vec::new());
+            continue;
+        }
         let split = match record.told {
             Some(Version::Read(_)) => automaton.split(record.class),
             _ => None,

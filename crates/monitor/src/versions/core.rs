@@ -3,7 +3,7 @@
 //! A version says how many updates came before, so the operations of a core are never wrong by
 //! themselves: taken alone, all their versions would be too high. What is refuted is this: from the
 //! states in which the key can be before them, and at the versions that they tell, no order of
-//! these operations is right. That is a small object of its own ([`Table`]): φ and the state of the
+//! these operations is right. That is a small object of its own ([`table`](super::table)): φ and the state of the
 //! key; a told operation takes φ up to its version, a pending one makes one of the gaps, a silent
 //! one does so, or stands at a version that the object had while it lasted, or comes later than all
 //! of the core, if it may. The general search is asked about the operations of the core under it. It shares the declarations
@@ -13,13 +13,11 @@ use super::Confirmed;
 use super::key::{Key, Keys};
 use super::layout::{Fault, Index, Layout, Proof, Record};
 use super::standing::{Posture, Silent};
+use super::table::{Start, Table};
 use crate::search::{Engine, Memory, Part, Progress, Strategy};
-use hashbrown::HashMap;
 use seriatim_history::{History, Horizon, OpId};
 use seriatim_limits::InOrder;
-use seriatim_spec::{
-    Alphabet, Automaton, Cancel, ClassId, Interpretation, Rise, StateId, Version, Versioned, Walk,
-};
+use seriatim_spec::{Aside, Cancel, ClassId, Interpretation, Rise, StateId, Version, Versioned};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -37,6 +35,8 @@ pub(super) struct Core {
     pub sentence: String,
     pub operations: Vec<OpId>,
     claims: Claims,
+    /// What to show instead if these operations can be explained by themselves.
+    pub otherwise: Option<Box<Core>>,
 }
 
 /// What no order of the operations can do.
@@ -51,18 +51,21 @@ enum Claims {
 
 /// An operation of a core.
 #[derive(Clone)]
-struct Member {
+pub(super) struct Member {
     op: OpId,
-    class: ClassId,
-    told: Option<Version>,
+    pub class: ClassId,
+    pub told: Option<Version>,
     /// The versions that it may have made, if it tells none.
-    makes: Vec<u64>,
+    pub makes: Vec<u64>,
     /// The versions at which it may stand without a change, if it is silent.
-    stands: Vec<u64>,
+    pub stands: Vec<u64>,
     /// Whether it may come after all others of the core.
-    is_later: bool,
+    pub is_later: bool,
     /// Whether it acts on another key, and says only that its version had been reached.
-    is_foreign: bool,
+    pub is_foreign: bool,
+    /// What may stand aside at the versions at which it may look, where that is known; none of them
+    /// if it does not look, or if that is a part of the states.
+    pub asides: Option<Vec<(u64, Vec<StateId>)>>,
 }
 
 impl Core {
@@ -75,7 +78,7 @@ impl Core {
             Proof::Everything => Claims::Everything,
             proof => Claims::Order { members, proof },
         };
-        Core { sentence, operations, claims }
+        Core { sentence, operations, claims, otherwise: None }
     }
 
     /// The core of gaps that cannot be filled all at once, though each key could be completed
@@ -92,7 +95,8 @@ impl Core {
                 Rise::Sparse => "those that the results call for",
             }
         );
-        Core { sentence, operations: telling, claims: Claims::Everything }
+        let (operations, claims) = (telling, Claims::Everything);
+        Core { sentence, operations, claims, otherwise: None }
     }
 
     /// The core of a key that cannot be completed, whatever the others do: from where its state was
@@ -131,7 +135,7 @@ impl Core {
         let own = own.chain(one.reads.iter().map(|&(index, _)| index)).chain(one.pending.clone());
         let sentence = "one key cannot be completed, whatever happened to the others".to_owned();
         let operations = own.map(|index| keys.layout.record(index).op).collect();
-        Core { sentence, operations, claims: Claims::Everything }
+        Core { sentence, operations, claims: Claims::Everything, otherwise: None }
     }
 
     /// The core of a silent operation that fits nowhere while it lasts, although nothing leaves a
@@ -147,7 +151,7 @@ impl Core {
              had while it lasted; no other update of its keys comes between them"
         );
         let claims = Claims::Key { members, starts: vec![start], since, sole: Vec::new() };
-        Core { sentence, operations, claims }
+        Core { sentence, operations, claims, otherwise: None }
     }
 
     /// The core of a silent operation that fits nowhere because of those before it.
@@ -156,15 +160,42 @@ impl Core {
         let operations = all.map(|&index| layout.record(index).op).collect();
         let sentence =
             "the operations that tell no version fit nowhere in the order that they happened in";
-        Core { sentence: sentence.to_owned(), operations, claims: Claims::Everything }
+        let (sentence, claims) = (sentence.to_owned(), Claims::Everything);
+        Core { sentence, operations, claims, otherwise: None }
+    }
+
+    /// The core of operations that change something at no version, and of those that look at it.
+    pub fn of_asides(layout: &Layout, all: Vec<Index>) -> Core {
+        let operations = all.iter().map(|&index| layout.record(index).op).collect();
+        let sentence =
+            "operations that change something at no version do not fit what others saw of it";
+        let (sentence, claims) = (sentence.to_owned(), Claims::Everything);
+        Core { sentence, operations, claims, otherwise: None }
+    }
+
+    /// The same, of one operation that fits nowhere after those that changed something since it was
+    /// last certain.
+    pub fn of_aside(layout: &Layout, story: Story, all: Vec<Index>) -> Core {
+        let Story { members, starts, since, culprit } = story;
+        let version = layout.record(culprit).told.map(Version::number);
+        let member = |(index, stands, is_later): (Index, Vec<u64>, bool)| {
+            let stands = if layout.record(index).told.is_some() { Vec::new() } else { stands };
+            Member { stands, is_later, ..Member::of(layout, index) }
+        };
+        let members: Vec<Member> = members.into_iter().map(member).collect();
+        let operations = members.iter().map(|member| member.op).collect();
+        let sentence = format!(
+            "one of these operations{} does not fit what changes at no version, which was last certain \
+             at version {since}; nothing else changes it",
+            version.map_or(String::new(), |version| format!(", which tells version {version},")),
+        );
+        let claims = Claims::Key { members, starts, since, sole: Vec::new() };
+        let otherwise = Some(Box::new(Core::of_asides(layout, all)));
+        Core { sentence, operations, claims, otherwise }
     }
 
     /// Whether the general search refutes the core; `None` if it finds an order.
-    pub fn confirm(
-        &self,
-        history: &History,
-        automaton: Box<dyn Versioned + '_>,
-    ) -> Option<Confirmed> {
+    pub fn confirm(&self, history: &History, automaton: &mut dyn Versioned) -> Option<Confirmed> {
         let (members, table) = match &self.claims {
             Claims::Order { members, proof } => (members, Table::of_order(members, *proof)),
             Claims::Key { members, .. } if members.len() > LARGEST => return Some(Confirmed::No),
@@ -197,6 +228,18 @@ impl Core {
     }
 }
 
+/// What happened to what stands aside since it was last certain.
+pub(super) struct Story {
+    /// What changes it and the operation that does not fit, each with the versions at which it may
+    /// stand if it tells none, and whether it may come later.
+    pub members: Vec<(Index, Vec<u64>, bool)>,
+    /// The states at the start, and their version.
+    pub starts: Vec<StateId>,
+    pub since: u64,
+    /// The operation that does not fit.
+    pub culprit: Index,
+}
+
 /// What happened while a silent operation lasted.
 pub(super) struct Meanwhile {
     /// The state before, and its version.
@@ -209,11 +252,17 @@ pub(super) struct Meanwhile {
 }
 
 impl Member {
+    /// Whether it looks at what stands aside.
+    fn is_looking(&self, layout: &Layout) -> bool {
+        let place = layout.records.iter().find(|record| record.op == self.op);
+        place.is_some_and(|record| record.aside == Aside::Looks)
+    }
+
     fn of(layout: &Layout, index: Index) -> Member {
         let record = layout.record(index);
-        let (makes, stands, is_later, is_foreign) = Default::default();
+        let (makes, stands, is_later, is_foreign, asides) = Default::default();
         let Record { op, class, told, .. } = *record;
-        Member { op, class, told, makes, stands, is_later, is_foreign }
+        Member { op, class, told, makes, stands, is_later, is_foreign, asides }
     }
 }
 
@@ -316,8 +365,9 @@ impl Trail {
             self.push(cut);
         }
         for (index, class) in reads {
-            let told = Version::Read(version);
-            let after = self.each(|state| keys.steps.told(state, class, told));
+            let read = (index, class);
+            let after =
+                self.each(|state| keys.steps.may_fit(layout, slot, read, state).then_some(state));
             if after.len() < self.now.len() {
                 let cut = self.cut(&keys.keys[key], slot, version);
                 self.push(cut);
@@ -418,6 +468,15 @@ impl Trail {
                 });
             }
         }
+        let looks = |member: &&mut Member| !layout.asides.is_empty() && member.is_looking(layout);
+        for member in members.iter_mut().filter(looks) {
+            let told = member.told.map(Version::number);
+            let known = told.iter().chain(&member.stands).filter_map(|&version| {
+                let aside = keys.steps.possible.at(layout.slot(version) as u32)?;
+                Some((version, aside.to_vec()))
+            });
+            member.asides = Some(known.collect());
+        }
         members
     }
 
@@ -457,9 +516,22 @@ impl Trail {
             "{problem}, after {state} at version {since}; no other update of the key comes between them"
         );
         let certain = self.shown.first().map(|&(index, _)| keys.layout.record(index).op);
-        let operations = members.iter().map(|member| member.op).chain(certain).collect();
+        let looks = |member: &&Member| member.asides.is_some();
+        let seen = members.iter().filter(looks).flat_map(|member| {
+            let told = member.told.map(Version::number);
+            let versions = told.into_iter().chain(member.stands.iter().copied());
+            versions
+                .flat_map(|version| keys.steps.possible.makers(keys.layout.slot(version) as u32))
+        });
+        let seen: Vec<OpId> = seen.map(|&index| keys.layout.record(index).op).collect();
+        let sentence = match seen.is_empty() {
+            true => sentence,
+            false => format!("{sentence}; nor does what changed at no version explain it"),
+        };
+        let operations = members.iter().map(|member| member.op).chain(certain).chain(seen);
+        let operations = operations.collect();
         let claims = Claims::Key { members, starts, since, sole: self.sole };
-        Core { sentence, operations, claims }
+        Core { sentence, operations, claims, otherwise: None }
     }
 }
 
@@ -467,220 +539,4 @@ fn sorted(mut postures: Vec<Posture>) -> Vec<Posture> {
     postures.put_in_order();
     postures.dedup();
     postures
-}
-
-/// The object that a core is refuted under, as a table: for each state and operation the states
-/// after.
-struct Table {
-    next: Vec<Vec<Vec<StateId>>>,
-}
-
-/// The version of a table behind all that a core tells of.
-const LATER: u64 = u64::MAX;
-
-/// The most states of a table.
-const ROWS: usize = 5_000;
-
-impl Table {
-    /// Explores all states from the first one.
-    fn explore<S: Clone + Eq + std::hash::Hash>(
-        start: S,
-        classes: usize,
-        mut step: impl FnMut(&S, usize) -> Vec<S>,
-    ) -> Option<Table> {
-        let mut index: HashMap<S, u32> = HashMap::from([(start.clone(), 0)]);
-        let mut states = vec![start];
-        let mut next: Vec<Vec<Vec<StateId>>> = Vec::new();
-        while let Some(state) = states.get(next.len()).cloned() {
-            let mut row = Vec::with_capacity(classes);
-            for class in 0..classes {
-                let mut after = Vec::new();
-                for successor in step(&state, class) {
-                    let fresh = states.len() as u32;
-                    let id = *index.entry(successor.clone()).or_insert(fresh);
-                    if id == fresh {
-                        states.push(successor);
-                    }
-                    after.push(StateId(id));
-                }
-                after.put_in_order();
-                after.dedup();
-                row.push(after);
-            }
-            next.push(row);
-            if states.len() > ROWS {
-                return None;
-            }
-        }
-        Some(Table { next })
-    }
-
-    /// The object that has nothing but its version.
-    fn of_order(members: &[Member], proof: Proof) -> Option<Table> {
-        let start = match proof {
-            Proof::Counting(version) => version,
-            Proof::Rising | Proof::Everything => 0,
-        };
-        Table::explore(start, members.len(), |&now, member| {
-            let fits = match (members[member].told, proof) {
-                (Some(Version::Update(told)), Proof::Counting(_)) => told == now + 1,
-                (Some(Version::Read(told)), Proof::Counting(_)) => told == now,
-                (Some(Version::Update(told)), _) => told > now,
-                (Some(Version::Read(told)), _) => told >= now,
-                (None, _) => false,
-            };
-            let told = members[member].told.map_or(now, Version::number);
-            if fits { vec![told] } else { Vec::new() }
-        })
-    }
-
-    /// The object of one key and its version, from any of some states.
-    fn of_key(
-        members: &[Member],
-        start: Start<'_>,
-        mut automaton: Box<dyn Versioned + '_>,
-    ) -> Option<Table> {
-        // The version so far and the state; no state before the first step, when it is any of
-        // those.
-        type State = (u64, Option<StateId>);
-        let mut found = Vec::new();
-        let mut fails = false;
-        let table = Table::explore(
-            (start.version, None),
-            members.len(),
-            |&(now, state): &State, member| {
-                let Member { class, told, makes, stands, is_later, is_foreign, .. } =
-                    &members[member];
-                let untold = makes.iter().map(|&made| (made - 1, made));
-                let untold = untold.chain(stands.iter().map(|&version| (version, version)));
-                let made: Vec<(u64, u64)> = match told {
-                    Some(Version::Update(told)) => vec![(told - 1, *told)],
-                    Some(Version::Read(told)) => vec![(*told, *told)],
-                    None => untold.filter(|&(before, _)| before >= now).collect(),
-                };
-                let from = state.as_ref().map_or(start.states, std::slice::from_ref);
-                let mut after: Vec<State> = Vec::new();
-                after.extend(is_later.then_some((LATER, state)));
-                let is_free =
-                    |before: u64| !start.sole.iter().any(|g| (now + 1..=before).contains(g));
-                for (before, version) in made.into_iter().filter(|&(b, _)| b >= now && is_free(b)) {
-                    if *is_foreign {
-                        after.extend(from.iter().map(|&state| (version, Some(state))));
-                        continue;
-                    }
-                    for &state in from {
-                        found.clear();
-                        fails |= automaton.step(state, *class, before, &mut found).is_err();
-                        let fitting = found.iter().filter(|found| found.1 == version);
-                        after.extend(fitting.map(|&(state, _)| (version, Some(state))));
-                    }
-                }
-                after
-            },
-        );
-        table.filter(|_| !fails)
-    }
-}
-
-/// Where the object of a key starts.
-struct Start<'s> {
-    states: &'s [StateId],
-    version: u64,
-    /// The versions that one of its own operations made.
-    sole: &'s [u64],
-}
-
-impl Alphabet for Table {
-    fn len(&self) -> usize {
-        self.next[0].len()
-    }
-
-    fn is_read_only(&self, _: ClassId) -> bool {
-        false
-    }
-
-    fn key(&self, _: ClassId) -> Option<u64> {
-        None
-    }
-
-    fn key_name(&self, _: ClassId) -> Option<String> {
-        None
-    }
-
-    fn commute(&self, _: ClassId, _: ClassId) -> bool {
-        false
-    }
-
-    fn inexplicable(&self, _: &[ClassId]) -> Option<(ClassId, String)> {
-        None
-    }
-
-    fn data(&self, _: ClassId) -> Vec<u64> {
-        Vec::new()
-    }
-
-    fn reopens(&self, _: ClassId) -> bool {
-        true
-    }
-
-    fn automaton(&self, _: &Cancel) -> Box<dyn Automaton + '_> {
-        Box::new(Rows { table: self })
-    }
-
-    fn walk(&self) -> Box<dyn Walk + '_> {
-        Box::new(Path { table: self, states: vec![StateId(0)] })
-    }
-}
-
-/// A table as an automaton.
-struct Rows<'t> {
-    table: &'t Table,
-}
-
-impl Automaton for Rows<'_> {
-    fn initial(&mut self) -> StateId {
-        StateId(0)
-    }
-
-    fn step(&mut self, state: StateId, class: ClassId, next: &mut Vec<StateId>) {
-        next.extend(&self.table.next[state.0 as usize][class.0 as usize]);
-    }
-
-    fn precludes(&self, _: StateId, _: ClassId) -> bool {
-        false
-    }
-
-    fn explain(&self, _: StateId, _: ClassId) -> String {
-        "it does not fit".to_owned()
-    }
-
-    fn show(&self, state: StateId) -> String {
-        format!("state {}", state.0)
-    }
-
-    fn states(&self) -> usize {
-        self.table.next.len()
-    }
-
-    fn bytes(&self) -> usize {
-        0
-    }
-}
-
-/// A walk through a table.
-struct Path<'t> {
-    table: &'t Table,
-    states: Vec<StateId>,
-}
-
-impl Walk for Path<'_> {
-    fn step(&mut self, class: ClassId) -> Result<(), String> {
-        let row = |state: &StateId| &self.table.next[state.0 as usize][class.0 as usize];
-        let next: Vec<StateId> = self.states.iter().flat_map(row).copied().collect();
-        if next.is_empty() {
-            return Err("it does not fit".to_owned());
-        }
-        self.states = next;
-        Ok(())
-    }
 }

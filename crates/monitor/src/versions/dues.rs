@@ -11,12 +11,13 @@ use super::key::Keys;
 use super::layout::{Index, NEVER};
 use hashbrown::HashMap;
 use seriatim_limits::InOrder;
-use seriatim_spec::{ClassId, StateId};
+use seriatim_spec::ClassId;
 use std::ops::Range;
 
 /// A silent operation of a key.
 struct Silent {
     key: usize,
+    index: Index,
     class: ClassId,
     call: u32,
     ret: u32,
@@ -49,7 +50,7 @@ impl Dues {
                 let record = keys.layout.record(silent.index);
                 let super::standing::Silent { index, class, first, last, due } = *silent;
                 let (call, ret) = (record.call, record.ret);
-                silents.push((index, Silent { key, class, call, ret, first, last, due }));
+                silents.push((index, Silent { key, index, class, call, ret, first, last, due }));
             }
         }
         silents.put_in_order_by_key(|(_, silent)| silent.call);
@@ -89,7 +90,7 @@ impl Dues {
     pub fn pass(
         &mut self,
         slots: Range<u32>,
-        mut fits: impl FnMut(usize, ClassId, u32) -> bool,
+        mut fits: impl FnMut(usize, (Index, ClassId), u32) -> bool,
     ) -> bool {
         while let Some(next) = self.silents.get(self.opened as usize)
             && next.first < slots.end
@@ -107,7 +108,9 @@ impl Dues {
             let mut while_open =
                 floor.max(silent.first).max(slots.start)..slots.end.min(silent.last + 1);
             let found = match silent.call < earliest {
-                true => while_open.find(|&slot| fits(silent.key, silent.class, slot)),
+                true => {
+                    while_open.find(|&slot| fits(silent.key, (silent.index, silent.class), slot))
+                }
                 false => None,
             };
             match found {
@@ -121,12 +124,5 @@ impl Dues {
         }
         self.open = left;
         true
-    }
-}
-
-impl Keys<'_> {
-    /// Whether a silent operation fits the state that a key has in a slot.
-    pub fn fits(&mut self, state: StateId, class: ClassId, slot: u32) -> bool {
-        self.steps.unchanged(state, class, self.layout.version(slot))
     }
 }

@@ -7,7 +7,7 @@
 
 use super::key::{Filling, Keys};
 use super::layout::Index;
-use seriatim_spec::{ClassId, StateId, Version};
+use seriatim_spec::{Aside, ClassId, StateId, Version};
 
 /// The reason not to believe that keys are independent, if there is one. What fills gaps is taken
 /// from those keys that can be completed alone.
@@ -32,7 +32,13 @@ pub(super) fn independence(
             walk.step(keys, index, Version::Update(version), &pieces[index as usize]);
         }
         for &index in &layout.reads[slot as usize] {
-            walk.step(keys, index, Version::Read(version), &pieces[index as usize]);
+            match layout.record(index).aside {
+                Aside::Apart => {
+                    walk.step(keys, index, Version::Read(version), &pieces[index as usize]);
+                }
+                Aside::Looks => walk.look(keys, index, slot, &pieces[index as usize]),
+                Aside::Changes => walk.change(keys, index, slot, start),
+            }
         }
         if keys.steps.declined.is_some() {
             break;
@@ -72,15 +78,24 @@ impl Walk {
         version: Version,
         pieces: &[(usize, ClassId)],
     ) {
-        let record = keys.layout.record(index);
-        let is_told = record.told.is_some();
-        let mut take = |state: StateId, class: ClassId| match is_told {
-            true => keys.steps.told(state, class, version),
-            false => keys.steps.untold(state, class, version.number()),
+        let record = *keys.layout.record(index);
+        let take = |keys: &mut Keys<'_>, state: StateId, class: ClassId| match record.told {
+            Some(_) => keys.steps.told(state, class, version),
+            None => keys.steps.untold(state, class, version.number()),
         };
-        let whole = take(self.whole, record.class);
+        let whole = take(keys, self.whole, record.class);
+        let asides = keys.steps.possible.at(keys.layout.slot(version.number()) as u32);
+        if let Some(&aside) = asides.and_then(|all| all.last()) {
+            let joined = keys.steps.automaton.with_aside(self.whole, aside);
+            let other = take(keys, joined, record.class);
+            let expected = whole.map(|after| keys.steps.automaton.with_aside(after, aside));
+            if other != expected {
+                let why = "an operation looks at what changes at no version, and does not say so";
+                keys.steps.decline(why.to_owned());
+            }
+        }
         let parts: Option<Vec<StateId>> =
-            pieces.iter().map(|&(key, class)| take(self.parts[key], class)).collect();
+            pieces.iter().map(|&(key, class)| take(keys, self.parts[key], class)).collect();
         match (whole, parts) {
             (Some(whole), Some(parts)) => {
                 self.whole = whole;
@@ -91,6 +106,46 @@ impl Walk {
             _ => {
                 let why = "what an operation does depends on more than its keys and the version";
                 keys.steps.decline(why.to_owned());
+            }
+        }
+    }
+
+    /// Asks both whether a looker fits, with all that may stand aside.
+    fn look(&self, keys: &mut Keys<'_>, index: Index, slot: u32, pieces: &[(usize, ClassId)]) {
+        let (layout, steps) = (keys.layout, &mut keys.steps);
+        let class = layout.record(index).class;
+        for aside in steps.possible.at(slot).unwrap_or_default().to_vec() {
+            let mut fits = |state: StateId, class: ClassId| {
+                let joined = steps.automaton.with_aside(state, aside);
+                steps.fits_at(layout, slot, (index, class), joined)
+            };
+            let whole = fits(self.whole, class);
+            if whole != pieces.iter().all(|&(key, class)| fits(self.parts[key], class)) {
+                let why = "what an operation sees depends on more than it says";
+                steps.decline(why.to_owned());
+            }
+        }
+    }
+
+    /// Takes an aside in the present state and in the first one: the rest of a state makes no
+    /// difference.
+    fn change(&self, keys: &mut Keys<'_>, index: Index, slot: u32, start: StateId) {
+        let (layout, steps) = (keys.layout, &mut keys.steps);
+        let (class, version) = (layout.record(index).class, layout.version(slot));
+        for aside in steps.possible.at(slot).unwrap_or_default().to_vec() {
+            let mut after = |state: StateId| {
+                let joined = steps.automaton.with_aside(state, aside);
+                let found = steps.changes(joined, class, version);
+                let mut found: Vec<StateId> = found
+                    .into_iter()
+                    .map(|after| steps.automaton.with_aside(start, after))
+                    .collect();
+                found.sort_unstable();
+                found
+            };
+            if after(self.whole) != after(start) {
+                let why = "what changes at no version depends on more than the version";
+                steps.decline(why.to_owned());
             }
         }
     }

@@ -13,7 +13,7 @@
 use hashbrown::{HashMap, HashSet};
 use seriatim_history::{Event, History, OpId};
 use seriatim_limits::InOrder;
-use seriatim_spec::{ClassId, Interpretation, Rise, Version, Versioned, in_between};
+use seriatim_spec::{Aside, ClassId, Interpretation, Rise, Version, Versioned, in_between};
 
 /// The return of an operation that never returned.
 pub(super) const NEVER: u32 = u32::MAX;
@@ -30,6 +30,7 @@ pub(super) struct Record {
     pub call: u32,
     pub ret: u32,
     pub told: Option<Version>,
+    pub aside: Aside,
 }
 
 /// What no order can explain, whatever the object does.
@@ -82,6 +83,9 @@ pub(super) struct Layout {
     pub pending: Vec<Index>,
     /// The silent operations, in the order of their calls.
     pub silent: Vec<Index>,
+    /// The operations that may change what stands aside, in the order of their calls. They are in
+    /// none of the lists above but that of the reads.
+    pub asides: Vec<Index>,
 }
 
 /// The most slots of a sparse version in which something may stand that was not told.
@@ -111,7 +115,9 @@ impl Layout {
             gaps: Vec::new(),
             pending: Vec::new(),
             silent: Vec::new(),
+            asides: Vec::new(),
         };
+        layout.find_asides(reading)?;
         layout.set_apart(reading);
         let beyond = match (layout.rise, layout.silent.is_empty()) {
             (Rise::Sparse, false) => Some(automaton.beyond().ok_or(
@@ -127,10 +133,42 @@ impl Layout {
         Ok((layout, fault))
     }
 
+    /// Finds the operations that may change what stands aside. Where there are none, that never
+    /// changes, and nobody has to look. `Err`: what such an operation tells, or what looks, is not
+    /// as declared, or not decided here.
+    fn find_asides(&mut self, reading: &Interpretation) -> Result<(), String> {
+        let changes = |index: &Index| self.record(*index).aside == Aside::Changes;
+        self.asides = (0..self.records.len() as Index).filter(changes).collect();
+        if self.asides.is_empty() {
+            self.records.iter_mut().for_each(|record| record.aside = Aside::Apart);
+            return Ok(());
+        }
+        if self.rise == Rise::Sparse {
+            return Err("its version is sparse, and something changes at no version".to_owned());
+        }
+        let may_raise = |record: &Record| match record.told {
+            Some(Version::Update(_)) => true,
+            Some(Version::Read(_)) => false,
+            None => !reading.alphabet.is_read_only(record.class),
+        };
+        for record in &self.records {
+            match record.aside {
+                Aside::Changes if matches!(record.told, Some(Version::Update(_))) => {
+                    return Err("what changes at no version tells one that it made".to_owned());
+                }
+                Aside::Looks if may_raise(record) => {
+                    return Err("an update looks at what changes at no version".to_owned());
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
     /// Finds the operations that tell nothing.
     fn set_apart(&mut self, reading: &Interpretation) {
         for (index, record) in (0..).zip(&self.records) {
-            if record.told.is_some() {
+            if record.told.is_some() || record.aside == Aside::Changes {
                 continue;
             }
             let is_silent = record.ret != NEVER;
@@ -244,7 +282,7 @@ impl Layout {
     }
 
     /// The slot of a version that was told.
-    fn slot(&self, version: u64) -> usize {
+    pub fn slot(&self, version: u64) -> usize {
         self.versions.partition_point(|&known| known < version)
     }
 
@@ -287,6 +325,38 @@ impl Layout {
         let first = self.late[1..].partition_point(|&late| late <= call);
         let end = self.seen.partition_point(|&seen| seen < ret);
         (first as u32, end.saturating_sub(1) as u32, ret > self.latest)
+    }
+
+    /// The first and the last slot at which an operation may stand if the updates of all slots are
+    /// known; one that tells its version has one.
+    pub fn stands_among(&self, bounds: &Bounds, index: Index) -> (u32, u32, bool) {
+        let Record { call, ret, told, .. } = *self.record(index);
+        if let Some(version) = told {
+            let slot = self.slot(version.number()) as u32;
+            return (slot, slot, false);
+        }
+        let first = bounds.late[1..].partition_point(|&late| late <= call);
+        let end = bounds.seen.partition_point(|&seen| seen < ret);
+        (first as u32, end.saturating_sub(1) as u32, ret > bounds.latest)
+    }
+
+    /// When slots begin and end, with these updates.
+    pub fn bounds(&self, updates: &[Option<Index>]) -> Bounds {
+        let mut late = vec![NEVER; updates.len()];
+        let mut earliest = NEVER;
+        for slot in (0..updates.len()).rev() {
+            for &index in updates[slot].iter().chain(&self.reads[slot]) {
+                earliest = earliest.min(self.record(index).ret);
+            }
+            late[slot] = earliest;
+        }
+        let (mut latest, mut seen) = (0, Vec::with_capacity(updates.len()));
+        for (update, reads) in updates.iter().zip(&self.reads) {
+            update.iter().for_each(|&index| latest = self.record(index).call.max(latest));
+            seen.push(latest);
+            reads.iter().for_each(|&index| latest = self.record(index).call.max(latest));
+        }
+        Bounds { late, seen, latest }
     }
 
     /// The operation whose return shows first that the version of a slot existed.
@@ -433,6 +503,16 @@ impl Layout {
     }
 }
 
+/// When slots begin and end.
+pub(super) struct Bounds {
+    /// For each slot the earliest return in it and later ones.
+    late: Vec<u32>,
+    /// For each slot the latest call up to its update.
+    seen: Vec<u32>,
+    /// The latest call of all.
+    latest: u32,
+}
+
 /// Why a history is not laid out.
 enum Trouble {
     /// It is wrong.
@@ -461,7 +541,8 @@ fn records(
                 let class = reading.class(op).expect("a part holds no dropped operation");
                 let told = history.ret(op).and_then(|_| automaton.version(class));
                 place.insert(op, records.len());
-                records.push(Record { op, class, call: moment as u32, ret: NEVER, told });
+                let (aside, call) = (automaton.aside(class), moment as u32);
+                records.push(Record { op, class, call, ret: NEVER, told, aside });
             }
             Event::Return(op) => records[place[&op]].ret = moment as u32,
         }

@@ -30,6 +30,9 @@
 //! neither when it had to does not fit ([`standing`]): a condition that every order meets, so a *no*
 //! stays one. For a *yes* those that fill no gap are put into the order that was found ([`silent`]).
 //!
+//! *Asides* change a part of the state at no version of its own ([`aside`]): they and those that look
+//! at that part are put between the others.
+//!
 //! So keys interact only through which of them fills which gap: the engine looks ahead key by key
 //! ([`key`]), then matches gaps and pending operations ([`search`]); where that is hard, it asks
 //! whether keys contend for gaps in vain ([`contest`]). Keys that one operation touches together
@@ -42,6 +45,7 @@
 //! general search, which knows nothing of gaps and keys ([`core`]).
 
 mod arrange;
+mod aside;
 mod contest;
 mod core;
 mod dues;
@@ -52,6 +56,7 @@ mod search;
 mod silent;
 mod standing;
 mod steps;
+mod table;
 
 use self::core::Core;
 use crate::sabotage::{Sabotage, is_broken};
@@ -62,7 +67,7 @@ use search::{Found, Search};
 use seriatim_history::{History, Horizon, OpId};
 use seriatim_limits::InOrder;
 use seriatim_spec::{
-    Cancel, Counterexample, Explanation, Interpretation, StateId, Stopped, Versioned, Witness,
+    Cancel, Counterexample, Explanation, Interpretation, Rise, StateId, Stopped, Versioned,
 };
 use steps::Steps;
 
@@ -73,8 +78,8 @@ const STACK: usize = 1 << 30;
 
 /// What the engine finds.
 pub(crate) enum Answer {
-    /// An order, which nobody has replayed yet.
-    Linearizable(Witness),
+    /// An order, which nobody has replayed yet, with the version behind each operation.
+    Linearizable(Vec<(OpId, u64)>),
     /// A violation, and whether the general search refutes its core, too.
     Violation(Counterexample, Confirmed),
     /// Nothing, for this reason.
@@ -145,7 +150,7 @@ impl Question<'_> {
         };
         if let Some(fault) = fault.filter(|_| !is_broken(Sabotage::BlindVersions)) {
             let core = Core::of_fault(&layout, fault);
-            return self.violation(core, automaton);
+            return self.violation(core, &mut *automaton);
         }
         let (start, _) = automaton.initial();
         let keys = arrange(&layout, &mut *automaton);
@@ -156,34 +161,43 @@ impl Question<'_> {
         match (keys.steps.declined.take(), answer) {
             (Some(why), _) => Answer::Declined(why),
             (None, Outcome::Order(order)) => {
-                let order = order.iter().map(|&(index, _)| layout.record(index).op).collect();
-                Answer::Linearizable(Witness { order })
+                let named =
+                    order.iter().map(|&(index, version)| (layout.record(index).op, version));
+                Answer::Linearizable(named.collect())
             }
             (None, Outcome::Open(why)) => Answer::Declined(why.to_owned()),
             (None, Outcome::Core(core)) => {
                 if let Some(why) = examine::independence(&mut keys, start, &fillings) {
                     return Answer::Declined(why);
                 }
-                self.violation(core, keys.steps.automaton)
+                self.violation(core, &mut *keys.steps.automaton)
             }
         }
     }
 
-    fn violation(&self, core: Core, automaton: Box<dyn Versioned + '_>) -> Answer {
-        let mut operations = core.operations.clone();
-        operations.put_in_order();
-        // A read of several keys that count as one is there once for each of them.
-        operations.dedup();
-        let sentence =
-            format!("No order explains everything that was recorded: {}.", core.sentence);
-        let explanation = Explanation::because(sentence);
-        let horizon = Horizon::Whole;
-        let counterexample = Counterexample { operations, horizon, context: None, explanation };
-        match core.confirm(self.history, automaton) {
-            Some(confirmed) => Answer::Violation(counterexample, confirmed),
-            None => Answer::Declined("the general search finds an order for its core".to_owned()),
+    /// A violation, if the general search does not find an order for its core; else one with a
+    /// larger core, if there is one.
+    fn violation(&self, core: Core, automaton: &mut dyn Versioned) -> Answer {
+        match (core.confirm(self.history, automaton), core.otherwise) {
+            (Some(confirmed), _) => {
+                Answer::Violation(counterexample(core.sentence, core.operations), confirmed)
+            }
+            (None, Some(wide)) => self.violation(*wide, automaton),
+            (None, None) => {
+                Answer::Declined("the general search finds an order for its core".to_owned())
+            }
         }
     }
+}
+
+fn counterexample(sentence: String, mut operations: Vec<OpId>) -> Counterexample {
+    operations.put_in_order();
+    // A read of several keys that count as one is there once for each of them.
+    operations.dedup();
+    let sentence = format!("No order explains everything that was recorded: {sentence}.");
+    let explanation = Explanation::because(sentence);
+    let horizon = Horizon::Whole;
+    Counterexample { operations, horizon, context: None, explanation }
 }
 
 /// Looks at each key alone, and keeps what completes it; then at all together.
@@ -194,6 +208,11 @@ fn search(keys: &mut Keys<'_>, start: StateId, fillings: &mut Vec<Filling>) -> O
     if is_broken(Sabotage::UnfilledGaps) {
         return Outcome::Core(Core::of_gaps(keys.layout));
     }
+    let (possible, contradiction) = aside::possible(keys.layout, &mut keys.steps, start);
+    keys.steps.possible = possible;
+    if let Some(core) = contradiction {
+        return Outcome::Core(core);
+    }
     for key in 0..keys.keys.len() {
         let first = keys.keys[key].start(start);
         match keys.viable(key, 0, first, &Used::new()) {
@@ -201,19 +220,14 @@ fn search(keys: &mut Keys<'_>, start: StateId, fillings: &mut Vec<Filling>) -> O
             Err(_) => return Outcome::Core(Core::of_key(keys, key, start)),
         }
     }
+    if let Some(core) = aside::contradiction(keys, start) {
+        return Outcome::Core(core);
+    }
     let has_few_gaps = keys.layout.gaps.len() <= FEW_GAPS;
     if has_few_gaps && contest::is_in_vain(keys, start) {
         return Outcome::Core(Core::of_gaps(keys.layout));
     }
-    let mut found = Search::new(keys, start, fillings).run(EASY, |keys, f| placed(keys, start, f));
-    // It costs more than it saves where the first attempt ends.
-    if matches!(found, Found::GaveUp) {
-        if !has_few_gaps && contest::is_in_vain(keys, start) {
-            return Outcome::Core(Core::of_gaps(keys.layout));
-        }
-        found = Search::new(keys, start, fillings).run(NODES, |keys, f| placed(keys, start, f));
-    }
-    match found {
+    match attempts(keys, start, fillings, has_few_gaps) {
         Found::Filling(outcome) => outcome,
         Found::Nothing => Outcome::Core(Core::of_gaps(keys.layout)),
         Found::Refused => Outcome::Open("operations that tell no version fit nowhere"),
@@ -221,9 +235,42 @@ fn search(keys: &mut Keys<'_>, start: StateId, fillings: &mut Vec<Filling>) -> O
     }
 }
 
+/// Looks for a filling of all gaps in attempts, of which the last one is the longest.
+fn attempts(
+    keys: &mut Keys<'_>,
+    start: StateId,
+    fillings: &[Filling],
+    was_contested: bool,
+) -> Found<Outcome> {
+    let mut search = Search::new(keys, start, fillings);
+    let found = search.run(EASY, |keys, filling| placed(keys, start, filling));
+    if !matches!(found, Found::GaveUp) {
+        return found;
+    }
+    // It costs more than it saves where the first attempt ends.
+    if !was_contested && contest::is_in_vain(search.keys(), start) {
+        return Found::Nothing;
+    }
+    // Where every gap has to be filled, other choices do not help.
+    let others = if search.keys().layout.rise == Rise::Sparse { ATTEMPTS } else { 0 };
+    for attempt in (1..=others).chain([0]) {
+        search.again(attempt, start, fillings);
+        let limit = if attempt == 0 { NODES } else { EASY * (1 + attempt / 4) };
+        let found = search.run(limit, |keys, filling| placed(keys, start, filling));
+        if !matches!(found, Found::GaveUp) || search.keys().steps.declined.is_some() {
+            return found;
+        }
+    }
+    Found::GaveUp
+}
+
 /// A filling of the gaps with all silent operations in their places, or why there are none.
 fn placed(keys: &mut Keys<'_>, start: StateId, filling: &[(u32, Index)]) -> Option<Outcome> {
-    match silent::place(keys, start, order(keys.layout, filling)) {
+    let outcome = match keys.layout.asides.is_empty() {
+        true => silent::place(keys, start, order(keys.layout, filling)),
+        false => aside::place(keys, start, filling),
+    };
+    match outcome {
         Outcome::Open(_) => None,
         outcome => Some(outcome),
     }
@@ -236,6 +283,9 @@ const FEW_GAPS: usize = 8;
 /// engine gives way to the general search.
 const EASY: u64 = 2_000;
 const NODES: u64 = 400_000;
+
+/// How many attempts are made with other choices, before one that goes on to the end.
+const ATTEMPTS: u64 = 40;
 
 enum Outcome {
     /// An order of operations, each with the version of the object behind it.

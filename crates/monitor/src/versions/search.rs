@@ -11,6 +11,10 @@
 //! ([`dues`](super::dues)). Dead ends are remembered with everything that decides what comes: the
 //! standings of the keys that have filled something, what they used, and what is still to happen.
 //!
+//! Where an attempt comes to many dead ends, the first choices were bad ones, and the next attempt
+//! makes others ([`Search::again`]): it tries candidates in another order, and what was remembered of
+//! dead ends holds for it as well, since it rests on no order.
+//!
 //! A filling of all gaps is handed on; if it is refused, because silent operations do not find their
 //! places in it after all, the search goes on, but its *no* is none any more.
 
@@ -61,7 +65,7 @@ const NEVER_DUE: u32 = u32::MAX;
 const NOBODY: usize = usize::MAX;
 
 /// How many fillings may be refused.
-const REFUSALS: u32 = 20;
+const REFUSALS: u32 = 400;
 
 /// One gap on the way.
 struct Frame {
@@ -107,6 +111,10 @@ pub(super) struct Search<'k, 'a> {
     silent: Dues,
     /// The situations at each gap from which nothing was found.
     dead: HashMap<usize, HashSet<Situation>>,
+    /// How many fillings were refused.
+    refusals: u32,
+    /// The number of the attempt: later ones try candidates in another order.
+    attempt: u64,
 }
 
 impl<'k, 'a> Search<'k, 'a> {
@@ -123,14 +131,35 @@ impl<'k, 'a> Search<'k, 'a> {
         }
         let (cursors, dues, due_keys, chosen, dead) = Default::default();
         let silent = Dues::of(keys);
-        let mut search = Search { keys, open, cursors, dues, due_keys, chosen, silent, dead };
-        for (key, &filling) in fillings.iter().enumerate() {
-            let start = search.keys.keys[key].start(start);
-            let cursor = search.cursor(key, (0, start), Used::new(), filling);
-            search.count(&cursor, true);
-            search.cursors.push(cursor);
-        }
+        let (refusals, attempt) = (0, 0);
+        let mut search =
+            Search { keys, open, cursors, dues, due_keys, chosen, silent, dead, refusals, attempt };
+        search.begin(start, fillings);
         search
+    }
+
+    /// Puts all keys at their start.
+    fn begin(&mut self, start: StateId, fillings: &[Filling]) {
+        self.dues.clear();
+        (self.due_keys, self.cursors, self.chosen) = Default::default();
+        self.silent = Dues::of(self.keys);
+        for (key, &filling) in fillings.iter().enumerate() {
+            let start = self.keys.keys[key].start(start);
+            let cursor = self.cursor(key, (0, start), Used::new(), filling);
+            self.count(&cursor, true);
+            self.cursors.push(cursor);
+        }
+    }
+
+    /// Begins another attempt.
+    pub fn again(&mut self, attempt: u64, start: StateId, fillings: &[Filling]) {
+        self.attempt = attempt;
+        self.begin(start, fillings);
+    }
+
+    /// The keys that are asked about.
+    pub fn keys(&mut self) -> &mut Keys<'a> {
+        self.keys
     }
 
     fn cursor(
@@ -148,13 +177,13 @@ impl<'k, 'a> Search<'k, 'a> {
     /// Looks for a filling that is taken, until so many gaps were entered, besides each of them
     /// once.
     pub fn run<T>(
-        mut self,
+        &mut self,
         limit: u64,
         mut take: impl FnMut(&mut Keys<'a>, &[(u32, Index)]) -> Option<T>,
     ) -> Found<T> {
         let gaps = self.keys.layout.gaps.len();
         let mut frames: Vec<Frame> = Vec::new();
-        let (mut nodes, mut refusals) = (0, 0);
+        let mut nodes = 0;
         if gaps > 0 && !self.happen(0, 0) {
             return Found::Nothing;
         }
@@ -170,8 +199,8 @@ impl<'k, 'a> Search<'k, 'a> {
                 if let Some(taken) = take(self.keys, &self.chosen) {
                     return Found::Filling(taken);
                 }
-                refusals += 1;
-                if refusals == REFUSALS || self.keys.steps.declined.is_some() {
+                self.refusals += 1;
+                if self.refusals >= REFUSALS || self.keys.steps.declined.is_some() {
                     return Found::GaveUp;
                 }
                 if let Some(frame) = frames.last_mut() {
@@ -181,7 +210,7 @@ impl<'k, 'a> Search<'k, 'a> {
             // Takes the next candidate of the last gap, or goes back to one that has another.
             loop {
                 let Some(frame) = frames.last_mut() else {
-                    return if refusals > 0 { Found::Refused } else { Found::Nothing };
+                    return if self.refusals > 0 { Found::Refused } else { Found::Nothing };
                 };
                 if self.advance(frame) {
                     break;
@@ -228,12 +257,12 @@ impl<'k, 'a> Search<'k, 'a> {
         let Search { keys, cursors, silent, .. } = self;
         let slots = keys.layout.updates.len() as u32;
         let end = keys.layout.gaps.get(gap).copied().unwrap_or(slots);
-        silent.pass(start..end, |key, class, slot| {
+        silent.pass(start..end, |key, operation, slot| {
             let Cursor { at, standing, .. } = cursors[key];
             let next = keys.keys[key].places.partition_point(|place| place.slot <= slot) as u32;
             let Some(standing) = keys.arrive(key, at, standing, next.max(at)) else { return false };
             let state = keys.keys[key].state(standing);
-            keys.fits(state, class, slot)
+            keys.steps.may_fit(keys.layout, slot, operation, state)
         })
     }
 
@@ -270,12 +299,22 @@ impl<'k, 'a> Search<'k, 'a> {
             (false, false) => must,
             (false, true) => {
                 candidates.put_in_order_by_key(|&(due, candidate)| (due, candidate.key));
+                let first = self.whim(gap) as usize % candidates.len().max(1);
+                candidates.rotate_left(first);
                 let sorted = candidates.into_iter().map(|(_, candidate)| candidate).collect();
                 self.with_nobody(sorted, &others)
             }
         };
         let (filled, happened) = (self.chosen.len(), self.silent.save());
         Frame { gap, candidates, next: 0, tried: 0, undo: Vec::new(), others, happened, filled }
+    }
+
+    /// Which candidate is tried first at a gap: that of the plan in the first attempt, and often in
+    /// the others.
+    fn whim(&self, gap: usize) -> u64 {
+        let mixed = (gap as u64 + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15).rotate_left(29);
+        let mixed = (mixed ^ self.attempt).wrapping_mul(0xBF58_476D_1CE4_E5B9) >> 40;
+        if self.attempt == 0 || mixed & 3 > 0 { 0 } else { mixed >> 2 }
     }
 
     /// Whether a gap has to be left, since the one before it was, for which it can be exchanged: what

@@ -67,7 +67,13 @@ pub(super) fn place(keys: &mut Keys<'_>, start: StateId, order: Vec<(Index, u64)
             None => return Outcome::Open(NOWHERE),
         }
     }
-    let Some(end) = walk.end(keys, &is_placed, end) else { return Outcome::Open(NOWHERE) };
+    let lasting = |&&index: &&Index| keys.layout.record(index).ret == NEVER;
+    let helpers = keys.layout.pending.iter().filter(lasting);
+    let helpers = helpers.copied().filter(|&index| !is_placed[index as usize]).collect();
+    let last = walk.states[order.len()];
+    let Ending::Order(end) = ending(keys, last, end, helpers) else {
+        return Outcome::Open(NOWHERE);
+    };
     let mut all = merged(&walk, places);
     all.extend(end);
     in_time(keys, all)
@@ -105,6 +111,58 @@ fn merged(walk: &Walk<'_>, mut places: Vec<(usize, Index)>) -> Vec<(Index, u64)>
 
 /// How many ways to end are looked at.
 const ENDS: usize = 20_000;
+
+/// How an order may end.
+pub(super) enum Ending {
+    /// With these operations, each with the version behind it.
+    Order(Vec<(Index, u64)>),
+    /// In no way.
+    None,
+    /// There are too many ways.
+    TooMany,
+}
+
+/// An order of silent operations behind all others, from a state and its version, with some that
+/// never returned where these help.
+pub(super) fn ending(
+    keys: &mut Keys<'_>,
+    (state, version): (StateId, u64),
+    silent: Vec<Index>,
+    helpers: Vec<Index>,
+) -> Ending {
+    let wanted = silent.len();
+    let all = [silent, helpers].concat();
+    let mut seen: HashSet<(Vec<bool>, StateId)> = HashSet::new();
+    let mut way = vec![End { done: vec![false; all.len()], state, version, next: 0, last: None }];
+    while let Some(at) = way.last_mut() {
+        if at.done[..wanted].iter().all(|&done| done) {
+            return Ending::Order(way.iter().filter_map(|at| at.last).collect());
+        }
+        let place = at.next;
+        at.next += 1;
+        if place == all.len() {
+            way.pop();
+            continue;
+        }
+        let record = *keys.layout.record(all[place]);
+        let is_over = |other: usize| keys.layout.record(all[other]).ret < record.call;
+        if at.done[place] || (0..wanted).any(|other| !at.done[other] && is_over(other)) {
+            continue;
+        }
+        let (mut done, state, version) = (at.done.clone(), at.state, at.version);
+        done[place] = true;
+        for (state, version) in keys.steps.outcomes(state, record.class, version) {
+            if seen.len() == ENDS {
+                return Ending::TooMany;
+            }
+            if seen.insert((done.clone(), state)) {
+                let last = Some((all[place], version));
+                way.push(End { done: done.clone(), state, version, next: 0, last });
+            }
+        }
+    }
+    Ending::None
+}
 
 /// One step of the end of an order.
 struct End {
@@ -146,48 +204,6 @@ impl<'o> Walk<'o> {
         let later = (1..returns.len()).rev();
         later.for_each(|place| returns[place - 1] = returns[place - 1].min(returns[place]));
         Some(Walk { order, states, returns, calls })
-    }
-
-    /// An order of silent operations behind all others, with some that never returned.
-    fn end(
-        &self,
-        keys: &mut Keys<'_>,
-        is_placed: &[bool],
-        mut all: Vec<Index>,
-    ) -> Option<Vec<(Index, u64)>> {
-        let wanted = all.len();
-        let lasting = |&&index: &&Index| keys.layout.record(index).ret == NEVER;
-        let helpers = keys.layout.pending.iter().filter(lasting);
-        all.extend(helpers.filter(|&&index| !is_placed[index as usize]));
-        let (state, version) = *self.states.last()?;
-        let mut seen: HashSet<(Vec<bool>, StateId)> = HashSet::new();
-        let mut way =
-            vec![End { done: vec![false; all.len()], state, version, next: 0, last: None }];
-        while let Some(at) = way.last_mut() {
-            if at.done[..wanted].iter().all(|&done| done) {
-                return Some(way.iter().filter_map(|at| at.last).collect());
-            }
-            let place = at.next;
-            at.next += 1;
-            if place == all.len() {
-                way.pop();
-                continue;
-            }
-            let record = *keys.layout.record(all[place]);
-            let is_over = |other: usize| keys.layout.record(all[other]).ret < record.call;
-            if at.done[place] || (0..wanted).any(|other| !at.done[other] && is_over(other)) {
-                continue;
-            }
-            let (mut done, state, version) = (at.done.clone(), at.state, at.version);
-            done[place] = true;
-            for (state, version) in keys.steps.outcomes(state, record.class, version) {
-                if seen.len() < ENDS && seen.insert((done.clone(), state)) {
-                    let last = Some((all[place], version));
-                    way.push(End { done: done.clone(), state, version, next: 0, last });
-                }
-            }
-        }
-        None
     }
 
     /// The first and the last place of an operation with this call and return.

@@ -133,9 +133,8 @@ impl Keys<'_> {
             let silent = &one.silents[number as usize];
             if !posture.is_settled(number) {
                 let mut slots = run.start.max(silent.first)..run.end.min(silent.last + 1);
-                let class = silent.class;
-                let fits = |slot| steps.unchanged(posture.state, class, layout.version(slot));
-                if slots.any(fits) {
+                let one = (silent.index, silent.class);
+                if slots.any(|slot| steps.may_fit(layout, slot, one, posture.state)) {
                     insert(&mut posture.met, number);
                 }
             }

@@ -1,7 +1,8 @@
 //! The object's steps at versions, with what it declared about them held against every one.
 
-use super::layout::Layout;
-use seriatim_spec::{Cancel, ClassId, StateId, Version, Versioned};
+use super::aside::Possible;
+use super::layout::{Index, Layout};
+use seriatim_spec::{Aside, Cancel, ClassId, StateId, Version, Versioned};
 
 /// How many steps the engine takes before it gives way to the general search.
 const LIMIT: u64 = 60_000_000;
@@ -11,6 +12,8 @@ pub(super) struct Steps<'a> {
     pub automaton: Box<dyn Versioned + 'a>,
     /// Why nothing that was found out since counts.
     pub declined: Option<String>,
+    /// What may stand aside along the slots.
+    pub possible: Possible,
     cancel: Cancel,
     taken: u64,
     buffer: Vec<(StateId, u64)>,
@@ -19,7 +22,8 @@ pub(super) struct Steps<'a> {
 impl<'a> Steps<'a> {
     pub fn new(automaton: Box<dyn Versioned + 'a>, cancel: &Cancel) -> Self {
         let (declined, taken, buffer) = (None, 0, Vec::new());
-        Steps { automaton, declined, cancel: cancel.clone(), taken, buffer }
+        let possible = Possible::Constant;
+        Steps { automaton, declined, possible, cancel: cancel.clone(), taken, buffer }
     }
 
     /// The state after a completed operation of a class; `None` if it cannot return what it did.
@@ -37,7 +41,65 @@ impl<'a> Steps<'a> {
             self.decline(format!("an operation that tells {told:?} leaves version {version}"));
             return None;
         }
-        Some(after)
+        self.leaves_aside(state, after).then_some(after)
+    }
+
+    /// Whether a step left alone what stands aside, as all do that change a version.
+    fn leaves_aside(&mut self, before: StateId, after: StateId) -> bool {
+        if before == after || matches!(self.possible, Possible::Constant) {
+            return true;
+        }
+        let is_left = self.automaton.with_aside(after, before) == after;
+        if !is_left {
+            self.decline("an update changes what is said to change at no version".to_owned());
+        }
+        is_left
+    }
+
+    /// What may stand aside after an operation that changes nothing else.
+    pub fn changes(&mut self, state: StateId, class: ClassId, version: u64) -> Vec<StateId> {
+        self.take(state, class, version);
+        let found = std::mem::take(&mut self.buffer);
+        for &(after, now) in &found {
+            if now != version || self.automaton.with_aside(state, after) != after {
+                let why = "what is said to change at no version changes more than that";
+                self.decline(why.to_owned());
+            }
+        }
+        found.into_iter().map(|(after, _)| after).collect()
+    }
+
+    /// Whether a completed operation that changes nothing, given by record and class, fits a state
+    /// at a slot, with what stands aside in it.
+    pub fn fits_at(
+        &mut self,
+        layout: &Layout,
+        slot: u32,
+        (index, class): (Index, ClassId),
+        state: StateId,
+    ) -> bool {
+        match layout.record(index).told {
+            Some(told) => self.told(state, class, told).is_some(),
+            None => self.unchanged(state, class, layout.version(slot)),
+        }
+    }
+
+    /// The same, with anything that may stand aside at the slot.
+    pub fn may_fit(
+        &mut self,
+        layout: &Layout,
+        slot: u32,
+        operation: (Index, ClassId),
+        state: StateId,
+    ) -> bool {
+        if layout.record(operation.0).aside == Aside::Apart {
+            return self.fits_at(layout, slot, operation, state);
+        }
+        let Some(all) = self.possible.at(slot).map(<[StateId]>::to_vec) else { return true };
+        all.into_iter().any(|aside| {
+            let joined = self.automaton.with_aside(state, aside);
+            self.fits_at(layout, slot, operation, joined)
+        })
     }
 
     /// The state after an operation that never returned, if it makes this version.
@@ -60,7 +122,7 @@ impl<'a> Steps<'a> {
             self.decline(problem);
             return None;
         }
-        made
+        made.filter(|&made| self.leaves_aside(state, made))
     }
 
     /// All that an operation may lead to.
@@ -123,10 +185,9 @@ impl<'a> Steps<'a> {
         reads: &[(u32, ClassId)],
         state: StateId,
     ) -> Option<u32> {
-        let told = Version::Read(layout.version(slot));
         reads
             .iter()
-            .find(|&&(_, class)| self.told(state, class, told).is_none())
+            .find(|&&read| !self.may_fit(layout, slot, read, state))
             .map(|&(index, _)| index)
     }
 }

@@ -44,12 +44,14 @@ pub enum Kind {
     Sparse,
     /// Both, and the revision rises by much.
     Open,
+    /// As `Told` or `Silent`, and something changes at no revision.
+    Aside,
 }
 
 impl Kind {
     /// Whether some operations tell no revision.
     fn is_silent(self) -> bool {
-        matches!(self, Kind::Silent | Kind::Open)
+        matches!(self, Kind::Silent | Kind::Open | Kind::Aside)
     }
 
     /// Whether the revision also rises by itself.
@@ -58,12 +60,7 @@ impl Kind {
     }
 }
 
-/// A small history: random intervals, real results, up to two faults.
-pub fn small(store: Store, seed: u64) -> Vec<Event> {
-    small_of(Kind::Told, store, seed)
-}
-
-/// A small history of a kind.
+/// A small history of a kind: random intervals, real results, up to two faults.
 pub fn small_of(kind: Kind, store: Store, seed: u64) -> Vec<Event> {
     let mut random = Random::new(seed);
     let count = 3 + random.below(if kind == Kind::Open { 5 } else { 7 });
@@ -78,7 +75,9 @@ pub fn small_of(kind: Kind, store: Store, seed: u64) -> Vec<Event> {
         points.push((start + random.part() * lasts, start, start + lasts));
     }
     points.sort_by(|a, b| a.0.total_cmp(&b.0));
-    let mut state: State = (FIRST, Map::new());
+    let is_quiet = kind != Kind::Aside || seed.is_multiple_of(2);
+    let is_silent = kind.is_silent() && is_quiet;
+    let mut state: State = (FIRST, Map::new(), 0);
     let mut drawn: Vec<(Op, Option<Ret>, f64, f64)> = Vec::new();
     for (_, start, end) in points {
         let key = random.below(keys) as u32;
@@ -95,17 +94,20 @@ pub fn small_of(kind: Kind, store: Store, seed: u64) -> Vec<Event> {
             _ => Op::Append(key, value),
         };
         let op = match op {
-            Op::Get(key) if kind.is_silent() && random.below(2) == 0 => Op::Peek(key),
-            Op::Put(key, value) if kind.is_silent() && random.below(4) < quiet => {
-                Op::QuietPut(key, value)
-            }
-            Op::Delete(key) if kind.is_silent() => Op::QuietDelete(key),
+            Op::Get(key) if is_silent && random.below(2) == 0 => Op::Peek(key),
+            Op::Put(key, value) if is_silent && random.below(4) < quiet => Op::QuietPut(key, value),
+            Op::Delete(key) if is_silent => Op::QuietDelete(key),
             told => told,
+        };
+        let op = match kind {
+            Kind::Aside => sidelong(&mut random, op, (key, state.0), is_silent),
+            _ => op,
         };
         if kind.is_sparse() && random.below(4) == 0 {
             state.0 += 1 + random.below(if kind == Kind::Open { 9 } else { 2 });
         }
-        let is_update = !matches!(op, Op::Get(_) | Op::Peek(_) | Op::Pair(..));
+        let is_past = matches!(op, Op::Past(..) | Op::QuietPast(..));
+        let is_update = !is_past && !matches!(op, Op::Get(_) | Op::Peek(_) | Op::Pair(..));
         let is_pending = is_update && random.part() < unknown;
         if is_pending && random.below(2) == 0 {
             drawn.push((op, None, start, end));
@@ -125,7 +127,74 @@ pub fn small_of(kind: Kind, store: Store, seed: u64) -> Vec<Event> {
         let place = random.below(drawn.len() as u64) as usize;
         spoil(&mut random, &mut drawn[place], values);
     }
+    if drawn.len() < 6 {
+        match random.below(16) {
+            0 => contend(store, &mut random, &state, &mut drawn),
+            1 | 2 if kind == Kind::Silent => go_back(store, &mut random, &mut drawn),
+            _ => {}
+        }
+    }
     timed(drawn)
+}
+
+/// Often a compaction or a look at the past instead of an operation.
+fn sidelong(random: &mut Random, op: Op, (key, revision): (u32, u64), is_silent: bool) -> Op {
+    let at = (revision + random.below(3)).saturating_sub(random.below(3));
+    match (random.below(6), is_silent && random.below(2) == 0) {
+        (0 | 1, false) => Op::Compact(at),
+        (0 | 1, true) => Op::QuietCompact(at),
+        (2 | 3, false) => Op::Past(key, at),
+        (2 | 3, true) => Op::QuietPast(key, at),
+        _ => op,
+    }
+}
+
+/// Behind all others: two keys are seen at one revision and changed at the next, each by a put that
+/// never returned, or sometimes with one revision more between.
+fn contend(
+    store: Store,
+    random: &mut Random,
+    state: &State,
+    drawn: &mut Vec<(Op, Option<Ret>, f64, f64)>,
+) {
+    let mut at = 30.0;
+    let mut see = |state: &State, drawn: &mut Vec<(Op, Option<Ret>, f64, f64)>| {
+        for key in 0..2 {
+            drawn.push((Op::Get(key), Some(store.run(state, &Op::Get(key)).1), at, at + 1.0));
+            at += 2.0;
+        }
+    };
+    see(state, drawn);
+    let mut after = state.clone();
+    for key in 0..2 {
+        let put = Op::Put(key, 7);
+        after = store.run(&after, &put).0;
+        drawn.push((put, None, 30.0, 30.0));
+    }
+    let is_lie = random.below(8) > 0;
+    see(&(after.0 - u64::from(is_lie), after.1, after.2), drawn);
+}
+
+/// Behind all others, if all returned: two puts while two peeks last, of which the second begins when
+/// the first is over; the first sees the last put, and the second often the put before that. Then
+/// the revision is told once more.
+fn go_back(store: Store, random: &mut Random, drawn: &mut Vec<(Op, Option<Ret>, f64, f64)>) {
+    if drawn.iter().any(|(_, ret, ..)| ret.is_none()) {
+        drawn.clear();
+    }
+    let told = drawn.iter().filter_map(|(_, ret, ..)| Some(ret.as_ref()?.revision));
+    let mut state: State = (told.max().unwrap_or(FIRST).max(FIRST), Map::new(), 0);
+    let mut seen = Vec::new();
+    for value in 7..9 {
+        let (after, ret) = store.run(&state, &Op::Put(0, value));
+        drawn.push((Op::Put(0, value), Some(ret), 30.0, 40.0));
+        seen.push(store.run(&after, &Op::Peek(0)).1);
+        state = after;
+    }
+    let (second, first) = (random.below(8) == 0, 1);
+    drawn.push((Op::Peek(0), Some(seen[first].clone()), 31.0, 32.0));
+    drawn.push((Op::Peek(0), Some(seen[usize::from(second)].clone()), 33.0, 34.0));
+    drawn.push((Op::Get(0), Some(store.run(&state, &Op::Get(0)).1), 41.0, 42.0));
 }
 
 fn spoil(random: &mut Random, drawn: &mut (Op, Option<Ret>, f64, f64), values: u64) {
@@ -140,6 +209,8 @@ fn spoil(random: &mut Random, drawn: &mut (Op, Option<Ret>, f64, f64), values: u
             ret.seen.iter_mut().take(1).for_each(|old| *old = seen);
         }
         2 if matches!(op, Op::Txn(..) | Op::Delete(_)) => ret.flag ^= 1,
+        2 if matches!(op, Op::Compact(_) | Op::QuietCompact(_)) => ret.flag ^= 1,
+        2 if matches!(op, Op::Past(..) | Op::QuietPast(..)) => ret.flag ^= 1,
         _ => {}
     }
 }

@@ -77,8 +77,10 @@ fn updates_and_reads_without_a_revision_are_decided() {
 /// A version that also rises by itself, and three quarters of the operations tell none.
 #[test]
 fn sparse_versions_that_few_tell_are_decided() {
-    for (seed, fault) in [(0, Fault::Nothing), (2, Fault::Nothing), (0, Fault::Wrong)] {
-        let size = Size { silent: 0.75, rises: 0.3, ..Size::new(12, 120, 5, 0.0) };
+    let some = [(0, Fault::Nothing), (2, Fault::Nothing), (0, Fault::Wrong)].map(|of| (120, of));
+    let many = [(439, (0, Fault::Nothing)), (439, (2, Fault::Nothing))];
+    for (operations, (seed, fault)) in some.into_iter().chain(many) {
+        let size = Size { silent: 0.75, rises: 0.3, ..Size::new(12, operations, 5, 0.0) };
         let events = large(seed, size, fault);
         let checked = check_opaque(Store::default(), &events, &Options::default());
         let part = &checked.parts[0];

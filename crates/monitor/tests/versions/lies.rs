@@ -1,7 +1,7 @@
 //! An object that declares versions or keys which it does not have is caught, and decided without
 //! them.
 
-use crate::draw::{Kind, small, small_of};
+use crate::draw::{Kind, small_of};
 use crate::store::{Lie, Store, check, sparse, told};
 use seriatim_monitor::{DecidedBy, Monitors, Options};
 
@@ -15,6 +15,11 @@ fn a_lie_never_changes_a_verdict() {
         Lie::PutReads,
         Lie::Mood,
         Lie::ShortRange,
+        Lie::WideCompact,
+        Lie::CuriousCompact,
+        Lie::RisingCompact,
+        Lie::CuriousPut,
+        Lie::BlindPast,
     ];
     let believing = Options { threads: 1, ..Options::default() };
     let plain = Options { threads: 1, monitors: Monitors::Skip, ..Options::default() };
@@ -22,7 +27,8 @@ fn a_lie_never_changes_a_verdict() {
         let store = Store { lie };
         let mut caught = 0;
         for seed in 0..1_000 {
-            let events = small(store, seed);
+            let kind = if lie.is_aside() { Kind::Aside } else { Kind::Told };
+            let events = small_of(kind, store, seed);
             let checked = check(store, &events, &believing);
             let expected = check(store, &events, &plain);
             let words = (checked.verdict.word(), expected.verdict.word());

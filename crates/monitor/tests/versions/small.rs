@@ -20,7 +20,7 @@ fn brute_force(kind: Kind, store: Store, events: &[Event]) -> bool {
     let completed = |place: &usize| events[*place].ret.is_some();
     let all: u32 = (0..events.len()).filter(completed).map(|place| 1 << place).sum();
     let mut seen: HashSet<(u32, State)> = HashSet::new();
-    let mut waiting: Vec<(u32, State)> = vec![(0, (FIRST, Map::new()))];
+    let mut waiting: Vec<(u32, State)> = vec![(0, (FIRST, Map::new(), 0))];
     while let Some((done, state)) = waiting.pop() {
         if done & all == all {
             return true;
@@ -29,7 +29,7 @@ fn brute_force(kind: Kind, store: Store, events: &[Event]) -> bool {
             continue;
         }
         if kind.is_sparse() && state.0 < highest {
-            waiting.push((done, (state.0 + 1, state.1.clone())));
+            waiting.push((done, (state.0 + 1, state.1.clone(), state.2)));
         }
         for (place, event) in events.iter().enumerate() {
             let is_free = |other: usize| {
@@ -63,6 +63,8 @@ fn level(sentence: &str) -> &'static str {
         ("cannot have made those", "all keys"),
         ("tells no version and fits", "one silent"),
         ("fit nowhere", "silent ones"),
+        ("does not fit what changes", "one aside"),
+        ("operations that change something", "asides"),
     ];
     words.iter().find(|(part, _)| sentence.contains(part)).map_or("other", |&(_, level)| level)
 }
@@ -79,7 +81,7 @@ fn agree(kind: Kind, seeds: std::ops::Range<u64>) -> Levels {
         let checked = match kind {
             Kind::Sparse => check_sparse(store, &events, &options),
             Kind::Open => check_opaque(store, &events, &options),
-            Kind::Told | Kind::Silent => check(store, &events, &options),
+            Kind::Told | Kind::Silent | Kind::Aside => check(store, &events, &options),
         };
         let expected = brute_force(kind, store, &events);
         let found = match &checked.verdict {
@@ -92,7 +94,7 @@ fn agree(kind: Kind, seeds: std::ops::Range<u64>) -> Levels {
         let part = &checked.parts[0];
         let is_decided = part.decided_by == DecidedBy::Monitor("versions");
         assert!(
-            is_decided || matches!(kind, Kind::Silent | Kind::Open),
+            is_decided || matches!(kind, Kind::Silent | Kind::Open | Kind::Aside),
             "{kind:?} {seed} {:?}",
             part.fell_back
         );
@@ -113,7 +115,8 @@ fn count(usual: u64, long: u64) -> u64 {
 fn assert_reached(levels: &Levels, wanted: &[&str]) {
     println!("{levels:?}");
     for level in wanted {
-        assert!(levels.get(level).is_some_and(|&count| count > 20), "{level}: {levels:?}");
+        let found = levels.get(level).copied().unwrap_or(0) as u64;
+        assert!(found >= count(20, 100), "{level}: {levels:?}");
     }
 }
 
@@ -122,14 +125,35 @@ fn small_histories_get_the_verdict_of_brute_force() {
     let levels = agree(Kind::Told, 0..count(40_000, 1_100_000));
     assert_reached(
         &levels,
-        &["linearizable", "one version twice", "real time", "nobody", "one key"],
+        &[
+            "linearizable",
+            "one version twice",
+            "real time",
+            "too high",
+            "too low",
+            "nobody",
+            "too few",
+            "one key",
+            "all keys",
+        ],
     );
 }
 
 #[test]
 fn operations_that_tell_no_version_get_the_verdict_of_brute_force() {
     let levels = agree(Kind::Silent, 0..count(20_000, 500_000));
-    assert_reached(&levels, &["linearizable", "real time", "nobody", "one key", "one silent"]);
+    assert_reached(
+        &levels,
+        &[
+            "linearizable",
+            "real time",
+            "nobody",
+            "one key",
+            "one silent",
+            "silent ones",
+            "all keys",
+        ],
+    );
     let all: usize = levels.values().sum();
     assert!(levels["by the general search"] < all / 100, "{levels:?}");
 }
@@ -137,15 +161,29 @@ fn operations_that_tell_no_version_get_the_verdict_of_brute_force() {
 #[test]
 fn sparse_versions_get_the_verdict_of_brute_force() {
     let levels = agree(Kind::Sparse, 0..count(20_000, 500_000));
-    assert_reached(&levels, &["linearizable", "one version twice", "real time", "one key"]);
+    assert_reached(
+        &levels,
+        &["linearizable", "one version twice", "real time", "too low", "one key", "all keys"],
+    );
 }
 
 #[test]
 fn sparse_versions_that_some_do_not_tell_get_the_verdict_of_brute_force() {
     let levels = agree(Kind::Open, 0..count(8_000, 200_000));
-    assert_reached(&levels, &["linearizable", "one version twice", "real time", "one key"]);
+    assert_reached(
+        &levels,
+        &["linearizable", "one version twice", "real time", "one key", "one silent", "all keys"],
+    );
     let all: usize = levels.values().sum();
     assert!(levels["by the general search"] < all / 50, "{levels:?}");
+}
+
+#[test]
+fn what_changes_at_no_version_gets_the_verdict_of_brute_force() {
+    let levels = agree(Kind::Aside, 0..count(20_000, 500_000));
+    assert_reached(&levels, &["linearizable", "real time", "one key", "one aside", "asides"]);
+    let all: usize = levels.values().sum();
+    assert!(levels["by the general search"] < all / 100, "{levels:?}");
 }
 
 #[test]

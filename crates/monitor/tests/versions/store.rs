@@ -2,13 +2,13 @@
 
 use seriatim_monitor::{Checked, Options, Recording};
 use seriatim_persistent::Map;
-use seriatim_spec::{Next, Sparse, Spec, Version, Versions};
+use seriatim_spec::{Aside, Next, Sparse, Spec, Version, Versions};
 
 /// A cell's content and the revision that wrote it last.
 pub type Cell = (i64, u64);
 
-/// The revision, and the cells that hold something.
-pub type State = (u64, Map<u32, Cell>);
+/// The revision, the cells that hold something, and the revision up to which the past is gone.
+pub type State = (u64, Map<u32, Cell>, u64);
 
 /// What is called.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -30,11 +30,18 @@ pub enum Op {
     Peek(u32),
     QuietPut(u32, i64),
     QuietDelete(u32),
+    /// Takes the past away up to a revision, which changes no revision.
+    Compact(u64),
+    QuietCompact(u64),
+    /// What a cell holds, if it was written by a revision that is not gone.
+    Past(u32, u64),
+    QuietPast(u32, u64),
 }
 
 impl Op {
     fn is_silent(&self) -> bool {
-        matches!(self, Op::Peek(_) | Op::QuietPut(..) | Op::QuietDelete(_))
+        let is_quiet = matches!(self, Op::QuietCompact(_) | Op::QuietPast(..));
+        is_quiet || matches!(self, Op::Peek(_) | Op::QuietPut(..) | Op::QuietDelete(_))
     }
 }
 
@@ -65,6 +72,24 @@ pub enum Lie {
     Mood,
     /// What acts on two cells names the first of them.
     ShortRange,
+    /// A compaction empties a cell.
+    WideCompact,
+    /// Whether there is a compaction depends on a cell.
+    CuriousCompact,
+    /// A compaction raises the revision.
+    RisingCompact,
+    /// A put writes what is left of the past.
+    CuriousPut,
+    /// What sees the past does not say that it looks at what is left of it.
+    BlindPast,
+}
+
+impl Lie {
+    /// Whether it is about compaction.
+    pub fn is_aside(self) -> bool {
+        use Lie::*;
+        matches!(self, WideCompact | CuriousCompact | RisingCompact | CuriousPut | BlindPast)
+    }
 }
 
 /// The store.
@@ -86,7 +111,10 @@ impl Store {
         let cell = |key: &u32| state.1.get(key).copied();
         let content = |key: &u32| cell(key).map(|cell| cell.0);
         let mut ret = Ret { flag: 0, seen: Vec::new(), revision: state.0 };
-        let mut write = |key: u32, value: i64| {
+        let mut write = |key: u32, mut value: i64| {
+            if self.lie == Lie::CuriousPut {
+                value += state.2 as i64;
+            }
             after.0 = next;
             after.1.insert(key, (value, next));
             if self.lie == Lie::HiddenWrite {
@@ -118,6 +146,23 @@ impl Store {
                     after.0 = if self.lie == Lie::StillDelete { state.0 } else { next };
                 }
             }
+            Op::Compact(at) | Op::QuietCompact(at) => {
+                let is_willing = self.lie != Lie::CuriousCompact || cell(&0).is_some();
+                if at > state.2 && at <= state.0 && is_willing {
+                    (ret.flag, after.2) = (1, at);
+                    match self.lie {
+                        Lie::WideCompact => after.1.remove(&0),
+                        Lie::RisingCompact => after.0 = next,
+                        _ => {}
+                    }
+                }
+            }
+            Op::Past(key, at) | Op::QuietPast(key, at) => {
+                if at >= state.2 && at <= state.0 {
+                    ret.flag = 1;
+                    ret.seen.push(cell(&key).filter(|cell| cell.1 <= at).map(|cell| cell.0));
+                }
+            }
             Op::Pair(a, b) => ret.seen.extend([content(&a), content(&b)]),
             Op::PutBoth(a, b, value) => {
                 write(a, value);
@@ -135,7 +180,7 @@ impl Spec for Store {
     type Ret = Ret;
 
     fn initial(&self) -> State {
-        (FIRST, Map::new())
+        (FIRST, Map::new(), 0)
     }
 
     fn step(&self, state: &State, op: &Op, ret: Option<&Ret>) -> Next<State> {
@@ -144,7 +189,8 @@ impl Spec for Store {
     }
 
     fn is_read_only(&self, op: &Op, _: Option<&Ret>) -> bool {
-        matches!(op, Op::Get(_) | Op::Peek(_) | Op::Watch(_) | Op::Pair(..))
+        let sees_past = matches!(op, Op::Past(..) | Op::QuietPast(..));
+        sees_past || matches!(op, Op::Get(_) | Op::Peek(_) | Op::Watch(_) | Op::Pair(..))
     }
 
     fn versions(&self) -> Option<&dyn Versions<State, Op, Ret>> {
@@ -176,7 +222,7 @@ impl Versions<State, Op, Ret> for Store {
     }
 
     fn at_version(&self, state: State, version: u64) -> State {
-        (version, state.1)
+        (version, state.1, state.2)
     }
 
     fn keys(&self, op: &Op) -> Option<Vec<u64>> {
@@ -186,7 +232,21 @@ impl Versions<State, Op, Ret> for Store {
             Op::Put(key, _) | Op::Get(key) | Op::Txn(key, ..) => vec![key.into()],
             Op::Delete(key) | Op::Append(key, _) | Op::Watch(key) => vec![key.into()],
             Op::Peek(key) | Op::QuietPut(key, _) | Op::QuietDelete(key) => vec![key.into()],
+            Op::Past(key, _) | Op::QuietPast(key, _) => vec![key.into()],
+            Op::Compact(_) | Op::QuietCompact(_) => Vec::new(),
         })
+    }
+
+    fn aside(&self, op: &Op) -> Aside {
+        match op {
+            Op::Compact(_) | Op::QuietCompact(_) => Aside::Changes,
+            Op::Past(..) | Op::QuietPast(..) if self.lie != Lie::BlindPast => Aside::Looks,
+            _ => Aside::Apart,
+        }
+    }
+
+    fn with_aside(&self, state: State, other: &State) -> State {
+        (state.0, state.1, other.2)
     }
 
     fn split(&self, op: &Op, ret: &Ret) -> Option<Vec<(Op, Ret)>> {

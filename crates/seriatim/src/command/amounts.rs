@@ -2,10 +2,12 @@
 
 use std::time::Duration;
 
-/// A duration: a number with `ms`, `s`, `m` or `h`; seconds without.
+/// A duration: a number with `ns`, `us`, `ms`, `s`, `m` or `h`; seconds without.
 pub fn duration(text: &str) -> Result<Duration, String> {
     let expected = "a duration such as 500ms, 90s, 5m or 2h";
-    let units = [("ms", 0.001), ("s", 1.0), ("m", 60.0), ("h", 3600.0), ("", 1.0)];
+    let short = [("ns", 1e-9), ("us", 1e-6), ("µs", 1e-6), ("ms", 1e-3)];
+    let long = [("s", 1.0), ("m", 60.0), ("h", 3600.0), ("", 1.0)];
+    let units: Vec<(&str, f64)> = short.into_iter().chain(long).collect();
     let seconds = scaled(text, &units).ok_or(format!("expected {expected}"))?;
     Duration::try_from_secs_f64(seconds).map_err(|_| format!("expected {expected}"))
 }
@@ -54,6 +56,9 @@ mod tests {
         assert_eq!(duration("90s"), Ok(Duration::from_secs(90)));
         assert_eq!(duration("1.5m"), Ok(Duration::from_secs(90)));
         assert_eq!(duration("250ms"), Ok(Duration::from_millis(250)));
+        assert_eq!(duration("40us"), Ok(Duration::from_micros(40)));
+        assert_eq!(duration("7µs"), Ok(Duration::from_micros(7)));
+        assert_eq!(duration("15ns"), Ok(Duration::from_nanos(15)));
         assert_eq!(duration("3"), Ok(Duration::from_secs(3)));
         assert_eq!(bytes("2K"), Ok(2048));
         assert_eq!(bytes("1GiB"), Ok(1 << 30));

@@ -5,8 +5,9 @@ use crate::seri::object::{Invocation, SeriObject};
 use crate::seri::texts::Texts;
 use crate::seri::words::Words;
 use seriatim_history::Values;
+use seriatim_lang::spec::aside::Role;
 use seriatim_lang::spec::{Datum, SpecState};
-use seriatim_spec::{Next, Spec, Version, Versions, VersionsOf, key_of};
+use seriatim_spec::{Aside, Next, Spec, Version, Versions, VersionsOf, key_of};
 use std::sync::Arc;
 
 /// A specification of the language for one history, whose values it can show.
@@ -53,6 +54,13 @@ impl Spec for SeriHistory {
 
     fn key(&self, op: &Invocation) -> Option<u64> {
         self.object.key(op)
+    }
+
+    fn key_name(&self, op: &Invocation) -> Option<String> {
+        let info = self.object.spec.info();
+        let parameter = self.object.nature.key(op.0)?;
+        let ty = &info.methods[op.0].params[parameter].ty;
+        Some(format!("key {}", self.words().of(info, ty, &op.1[parameter])))
     }
 
     fn commute(&self, a: &Invocation, b: &Invocation) -> bool {
@@ -121,6 +129,21 @@ impl Versions<SpecState, Invocation, Datum> for SeriHistory {
     fn at_version(&self, mut state: SpecState, version: u64) -> SpecState {
         if let Some(var) = self.object.nature.version {
             state[var.0 as usize] = Datum::Int(version as i64);
+        }
+        state
+    }
+
+    fn aside(&self, op: &Invocation) -> Aside {
+        match self.object.nature.asides.roles[op.0] {
+            Role::Apart => Aside::Apart,
+            Role::Looks => Aside::Looks,
+            Role::Changes => Aside::Changes,
+        }
+    }
+
+    fn with_aside(&self, mut state: SpecState, other: &SpecState) -> SpecState {
+        for var in &self.object.nature.asides.vars {
+            state[var.0 as usize] = other[var.0 as usize].clone();
         }
         state
     }

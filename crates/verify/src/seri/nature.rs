@@ -7,15 +7,16 @@
 //! - *Versions*: a number that counts the changes ([`paths`](seriatim_lang::spec::paths)) satisfies
 //!   the conditions of [`Versions`](seriatim_spec::Versions): V1 to V4, since each way through a
 //!   method that changes anything counts it up once; P, since the methods touch it and the entries
-//!   of their arguments.
+//!   of their arguments; A, since what is not counted stands [aside](seriatim_lang::spec::aside).
 
 use seriatim_lang::ast::Rise;
 use seriatim_lang::program::{SpecInfo, VarId};
 use seriatim_lang::spec::Datum;
 use seriatim_lang::spec::access::{Access, Entry, access};
+use seriatim_lang::spec::aside::{Asides, Role};
 use seriatim_lang::spec::gather::{Gather, gather};
 use seriatim_lang::spec::opaque::{is_compared, is_opaque, literals};
-use seriatim_lang::spec::paths::{Ending, Told, endings, told, version};
+use seriatim_lang::spec::paths::{Ending, Told, endings, seen, told, version};
 use seriatim_spec::Version;
 
 /// What a specification's text says about its methods, each by its number.
@@ -27,6 +28,8 @@ pub struct Nature {
     reads: Vec<bool>,
     /// The variable that counts the changes.
     pub version: Option<VarId>,
+    /// What changes and is not counted, and what the methods have to do with it.
+    pub asides: Asides,
     /// Whether it may also rise by itself.
     pub is_sparse: bool,
     /// The numbers that the text names, if the version is only copied and compared.
@@ -42,19 +45,23 @@ pub struct Nature {
 impl Nature {
     /// Reads a specification.
     pub fn of(spec: &SpecInfo) -> Nature {
-        let (version, endings) = match version(spec) {
-            Some((number, all)) => (Some(number), all.into_iter().map(Some).collect()),
+        let (version, endings, asides) = match version(spec) {
+            Some((number, all, asides)) => {
+                (Some(number), all.into_iter().map(Some).collect(), asides)
+            }
             None => {
                 let all = spec.methods.iter().map(|method| endings(spec, method, None));
-                (None, all.collect::<Vec<_>>())
+                let roles = vec![Role::Apart; spec.methods.len()];
+                (None, all.collect::<Vec<_>>(), Asides { vars: Vec::new(), roles })
             }
         };
+        let set_aside: Vec<VarId> = version.iter().chain(&asides.vars).copied().collect();
         let never_changes = |ways: &Option<Vec<Ending>>| {
             ways.as_ref().is_some_and(|ways| ways.iter().all(|way| !way.is_change))
         };
         let reads = endings.iter().map(never_changes).collect();
         let accesses: Vec<Access> =
-            spec.methods.iter().map(|method| access(spec, method, version)).collect();
+            spec.methods.iter().map(|method| access(spec, method, &set_aside)).collect();
         let gathers = spec.methods.iter().map(|method| gather(spec, method, version)).collect();
         let is_single = |access: &Access| matches!(access, Access::Entries(e) if matches!(e[..], [Entry::Of(_)]));
         let is_keyed = version.is_none() && accesses.iter().all(is_single);
@@ -68,6 +75,7 @@ impl Nature {
             endings,
             reads,
             version,
+            asides,
             is_sparse,
             literals,
             highest,
@@ -122,6 +130,10 @@ impl Nature {
     pub fn told(&self, method: usize, result: &Datum) -> Option<Version> {
         let number = |number: i64| u64::try_from(number).ok();
         self.version?;
+        if self.asides.roles[method] == Role::Changes {
+            let seen = seen(self.endings[method].as_ref()?, result)?;
+            return number(seen).map(Version::Read);
+        }
         match told(self.endings[method].as_ref()?, result)? {
             Told::Update(version) => number(version).map(Version::Update),
             Told::Read(version) => number(version).map(Version::Read),

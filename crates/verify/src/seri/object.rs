@@ -107,7 +107,7 @@ impl SeriObject {
     }
 
     /// All keys that some operations name, ascending, those aside that only list entries; `None` if
-    /// one of them may act on others.
+    /// one of them may act on others. There are no other keys: a map is empty at the start.
     pub(crate) fn keys_of<'a>(
         &self,
         all: impl Iterator<Item = &'a Invocation>,
