@@ -511,11 +511,11 @@ impl Memory for Rc20 {
                 view.operations = 0;
             }
         }
-        for word in 0..self.words.len() {
+        for (word, is_constant) in constant.iter().enumerate() {
             if self.words[word].plain {
                 let acting = self.threads.iter().zip(acting).filter(|(_, acts)| **acts);
                 let known = acting.fold(u16::MAX, |all, (t, _)| all & t.current.at[word]);
-                let reads = if constant[word] { !WRITTEN } else { 0 };
+                let reads = if *is_constant { !WRITTEN } else { 0 };
                 let known = (known | reads) & self.all_bits();
                 self.each_view(|view| view.at[word] |= known);
                 continue;
