@@ -64,8 +64,10 @@ pub(crate) struct Judge {
     subject: Arc<dyn Subject>,
     oracle: Oracle,
     seen: HashSet<u128>,
-    /// How long the check of one execution may take.
+    /// How long the check of one execution may take, once one was decided.
     patience: Duration,
+    /// How long it may take before that.
+    first_patience: Duration,
     /// The number of executions judged, of different ones, and of those that took too long.
     pub executions: u64,
     pub different: u64,
@@ -97,6 +99,7 @@ impl Judge {
             seen: HashSet::new(),
             // One execution must not eat up the time of all others.
             patience: (budget / 20).clamp(Duration::from_millis(50), Duration::from_secs(10)),
+            first_patience: budget / 2,
             executions: 0,
             different: 0,
             undecided: 0,
@@ -222,11 +225,20 @@ impl Judge {
         }
     }
 
+    /// How long a check may take. A slow model (an object that sleeps, run once more by itself) may
+    /// need more than its share for every execution: one that is decided beats many that are not.
+    fn patience(&self) -> Duration {
+        match self.different.saturating_sub(1) <= self.undecided {
+            true => self.first_patience.max(self.patience),
+            false => self.patience,
+        }
+    }
+
     /// Checks the history of an execution.
     pub fn check(&self, run: &Run, detail: Detail) -> Result<(History, Checked), Trouble> {
         let spec = self.oracle.spec.as_deref();
         let mut history = run.history(&*self.subject, spec).map_err(unreadable)?;
-        let time = Some(self.patience);
+        let time = Some(self.patience());
         let options = Options { time, threads: 1, detail, ..Options::default() };
         let checked = quiet::catch(|| {
             let checked =
