@@ -5,10 +5,11 @@
 //! on the way; so whoever calls [`Cancel::during`] must not look at anything that the work may have
 //! left half changed.
 
-use crate::{Cancel, Reason, forget_memory, guard};
+use crate::{Cancel, Instant, Reason, forget_memory, guard};
 use std::cell::{Cell, RefCell};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
 
 /// Work was left before it was done.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -17,11 +18,18 @@ pub struct Stopped(pub Reason);
 /// The stack of a thread that helps: that of the main thread.
 const STACK: usize = 8 << 20;
 
-/// Checkpoints between two looks at the requests.
-const LOOK_EVERY: u32 = 64;
+/// The most checkpoints between two looks at the requests.
+const MOST: u32 = 64;
+/// Where looks are farther apart than this, the next checkpoint looks again: what lies between
+/// checkpoints may be written by anybody, and take long.
+const FAR: Duration = Duration::from_millis(1);
 
 thread_local! {
-    static LEFT: Cell<u32> = const { Cell::new(LOOK_EVERY) };
+    /// The checkpoints up to the next look, and how many there were before the last one: first one,
+    /// then twice as many each time, as long as looks are not far apart.
+    static LEFT: Cell<u32> = const { Cell::new(1) };
+    static PACE: Cell<u32> = const { Cell::new(1) };
+    static LOOKED: Cell<Option<Instant>> = const { Cell::new(None) };
     /// Who may stop the work of this thread, the innermost last; `None`: nobody.
     static REQUESTS: RefCell<Vec<Option<Cancel>>> = const { RefCell::new(Vec::new()) };
 }
@@ -51,10 +59,15 @@ pub fn checkpoint_after(work: u32) {
 /// A [`checkpoint`] that looks at once: for work that takes long between two of them.
 #[cold]
 pub fn checkpoint_now() {
-    LEFT.set(LOOK_EVERY);
+    LEFT.set(MOST);
     if !cfg!(panic = "unwind") || std::thread::panicking() {
         return;
     }
+    let now = Instant::now();
+    let is_far =
+        LOOKED.replace(Some(now)).is_some_and(|before| now.saturating_duration_since(before) > FAR);
+    PACE.set(if is_far { 1 } else { (PACE.get() * 2).min(MOST) });
+    LEFT.set(PACE.get());
     let reason = REQUESTS.with_borrow(|requests| requests.last()?.as_ref()?.reason());
     if let Some(reason) = reason {
         resume_unwind(Box::new(Stopped(reason)));
@@ -130,6 +143,8 @@ impl Cancel {
 /// Does something while nobody but this request is heard.
 fn heard<T>(request: Option<Cancel>, work: impl FnOnce() -> T) -> Result<T, Stopped> {
     REQUESTS.with_borrow_mut(|requests| requests.push(request));
+    LEFT.set(1);
+    PACE.set(1);
     let outcome = catch_unwind(AssertUnwindSafe(work));
     REQUESTS.with_borrow_mut(|requests| requests.pop());
     outcome.map_err(|payload| match payload.downcast::<Stopped>() {

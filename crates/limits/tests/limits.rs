@@ -19,6 +19,25 @@ fn work_without_an_end_is_left_at_its_deadline() {
     assert_eq!(left, Err(Stopped(Reason::Time)));
 }
 
+/// A step of a model may take long, and a limit must not wait for dozens of them.
+#[test]
+fn work_that_takes_long_between_checkpoints_is_left_at_one_of_the_next() {
+    let cancel = Cancel::never();
+    let mut steps = 0;
+    let left: Result<(), Stopped> = cancel.during(|| {
+        loop {
+            std::thread::sleep(Duration::from_millis(2));
+            steps += 1;
+            if steps == 4 {
+                cancel.raise();
+            }
+            checkpoint();
+        }
+    });
+    assert_eq!(left, Err(Stopped(Reason::Interrupted)));
+    assert!(steps <= 5, "{steps} steps");
+}
+
 #[test]
 fn what_must_be_said_is_said_though_everybody_has_to_stop() {
     let cancel = Cancel::never();
