@@ -83,3 +83,30 @@ pub fn mixed(number: u64) -> u64 {
     let number = (number ^ number >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
     (number ^ number >> 27).wrapping_mul(0x94D0_49BB_1331_11EB) >> 31
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Operations 0 and 2 are of a class that always fits, 1 and 3 of one that seldom does.
+    #[test]
+    fn what_seldom_fits_comes_first_and_the_rest_stays_in_its_order() {
+        let class = |rank: Rank| ClassId(rank.0 % 2);
+        let sorted = |odds: &Odds, order| {
+            let mut candidates = [0, 1, 2, 3].map(Rank);
+            odds.sort(&mut candidates, order, class);
+            candidates.map(|rank| rank.0)
+        };
+        let mut odds = Odds::default();
+        assert_eq!(sorted(&odds, Order::Odds), [0, 1, 2, 3]);
+        // So often that counts are halved meanwhile.
+        for nth in 0..3 * MANY {
+            odds.note(ClassId(0), true);
+            odds.note(ClassId(1), nth.is_multiple_of(5));
+        }
+        assert_eq!(sorted(&odds, Order::Odds), [1, 3, 0, 2]);
+        let orders: Vec<_> = (0..100).map(|seed| sorted(&odds, Order::Mixed(seed))).collect();
+        assert!(orders.contains(&[1, 3, 0, 2]), "mostly as the odds say");
+        assert!(orders.iter().any(|order| order[0] % 2 == 0), "now and then otherwise");
+    }
+}
