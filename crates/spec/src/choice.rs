@@ -5,7 +5,7 @@
 //! declares. Where several specifications can read a history, nobody guesses: they are all named.
 
 use crate::catalogue::{Entry, catalogue};
-use crate::notation::{self, Given};
+use crate::notation::{self, Given, Said, Written};
 use crate::objects;
 use crate::parameters::{Parameter, Parameters, Takes};
 use crate::spec_error::SpecError;
@@ -214,7 +214,7 @@ impl fmt::Display for SpecChoice {
             let flag = |p: &&Parameter| p.name == *name && p.takes == Takes::Nothing;
             match self.entry.parameters.iter().find(flag) {
                 Some(_) => f.write_str(name)?,
-                None => write!(f, "{name}={value}")?,
+                None => write!(f, "{name}={}", Written(value))?,
             }
         }
         f.write_str(if self.parameters.given.is_empty() { "" } else { ")" })
@@ -252,35 +252,34 @@ fn unknown(name: &str) -> SpecError {
 /// Whether something given says that nobody knows the start: `init=unknown`.
 fn leaves_start_open(given: &Given) -> bool {
     let is_init = given.name.as_ref().is_none_or(|name| name.eq_ignore_ascii_case("init"));
-    is_init && matches!(&given.value, Some(Value::Name(name)) if &**name == "unknown")
+    is_init && given.said == Said::Unknown
 }
 
 /// The parameter that something given means, and its value.
 fn fit(entry: &'static Entry, given: Given) -> Result<(&'static str, Value), SpecError> {
-    let takes_it = |parameter: &&Parameter| match (&given.name, &given.value) {
-        (Some(name), _) => parameter.name.eq_ignore_ascii_case(name),
-        (None, Some(_)) => parameter.takes != Takes::Nothing,
-        (None, None) => false,
+    let takes_it = |parameter: &&Parameter| match &given.name {
+        Some(name) => parameter.name.eq_ignore_ascii_case(name),
+        None => parameter.takes != Takes::Nothing,
     };
     let Some(parameter) = entry.parameters.iter().find(takes_it) else {
         let (spec, parameter) = (entry.name, given.to_string());
         let known = entry.parameters.iter().map(|known| known.name).collect();
         return Err(SpecError::UnknownParameter { spec, parameter, known });
     };
-    let value = match (parameter.takes, given.value) {
-        (Takes::Nothing, None) => Ok(Value::Bool(true)),
-        (Takes::Value, Some(value)) => Ok(value),
-        (Takes::Integer, Some(value @ Value::Int(_)))
-        | (Takes::Natural, Some(value @ Value::Int(0..))) => Ok(value),
-        (Takes::List, Some(value @ Value::List(_))) => Ok(value),
-        (Takes::Items, Some(Value::List(items))) if !items.contains(&Value::Nil) => {
+    let value = match (parameter.takes, given.said) {
+        (Takes::Nothing, Said::Nothing) => Ok(Value::Bool(true)),
+        (Takes::Value, Said::Value(value)) => Ok(value),
+        (Takes::Integer, Said::Value(value @ Value::Int(_)))
+        | (Takes::Natural, Said::Value(value @ Value::Int(0..))) => Ok(value),
+        (Takes::List, Said::Value(value @ Value::List(_))) => Ok(value),
+        (Takes::Items, Said::Value(Value::List(items))) if !items.contains(&Value::Nil) => {
             Ok(Value::List(items))
         }
-        (Takes::Map, Some(value @ Value::Map(_))) => Ok(value),
+        (Takes::Map, Said::Value(value @ Value::Map(_))) => Ok(value),
         (_, found) => Err(SpecError::BadParameter {
             spec: entry.name,
             parameter: *parameter,
-            found: found.map_or("nothing".to_owned(), |value| value.to_string()),
+            found: found.to_string(),
         }),
     };
     Ok((parameter.name, value?))

@@ -4,12 +4,13 @@
 //! A value is written in one of three notations, from its first bracket to its last:
 //!
 //! 1. as in JSON: `0`, `"a"`, `null`, `[1, 2]`, `{"x":0}`;
-//! 2. with names: the same, but a key is any word, string or number with `:` right behind it, and a
-//!    word is a name: `{x: 0, y: nil}`. This is also how values are shown;
+//! 2. as values are shown: the same, but a key may be a number, and nothing is `nil`: `{1: nil}`;
 //! 3. as in EDN: `nil`, `:x`, `[1 2]`, `{:x 0 :y 0}`.
 //!
 //! The first of them that reads the whole value decides what it means, so that JSON is always JSON,
-//! and what none of them reads is refused: a mixture never means something.
+//! and what none of them reads is refused: a mixture never means something. Nor does a bare word:
+//! whether `x` is the text of a log in JSON or the keyword of one in EDN only its writer knows, and
+//! the two are different values. `unknown` alone is no value but says that nobody knows it.
 
 use crate::spec_error::SpecError;
 use seriatim_history::{Value, edn_value, json_value};
@@ -19,16 +20,88 @@ use std::fmt;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Given {
     pub name: Option<String>,
-    pub value: Option<Value>,
+    pub said: Said,
+}
+
+/// What is said of a parameter.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Said {
+    /// Nothing: it is a flag.
+    Nothing,
+    /// That nobody knows its value.
+    Unknown,
+    /// Its value.
+    Value(Value),
+}
+
+impl fmt::Display for Said {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Said::Nothing => f.write_str("nothing"),
+            Said::Unknown => f.write_str(UNKNOWN),
+            Said::Value(value) => write!(f, "{}", Written(value)),
+        }
+    }
 }
 
 impl fmt::Display for Given {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match (&self.name, &self.value) {
-            (Some(name), _) => f.write_str(name),
-            (None, Some(value)) => write!(f, "{value}"),
-            (None, None) => Ok(()),
+        match &self.name {
+            Some(name) => f.write_str(name),
+            None => write!(f, "{}", self.said),
         }
+    }
+}
+
+const UNKNOWN: &str = "unknown";
+
+/// A value as a parameter is written, so that it is read as the same value: as it is shown, or as
+/// EDN if it has keywords.
+pub(crate) struct Written<'v>(pub &'v Value);
+
+impl fmt::Display for Written<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match has_keyword(self.0) {
+            true => write_edn(f, self.0),
+            false => write!(f, "{}", self.0),
+        }
+    }
+}
+
+fn has_keyword(value: &Value) -> bool {
+    match value {
+        Value::Name(_) => true,
+        Value::List(items) => items.iter().any(has_keyword),
+        Value::Map(entries) => {
+            entries.iter().any(|(key, value)| has_keyword(key) || has_keyword(value))
+        }
+        _ => false,
+    }
+}
+
+fn write_edn(f: &mut fmt::Formatter<'_>, value: &Value) -> fmt::Result {
+    let comma = |index: usize| if index == 0 { "" } else { ", " };
+    match value {
+        Value::Name(name) => write!(f, ":{name}"),
+        Value::List(items) => {
+            f.write_str("[")?;
+            for (index, item) in items.iter().enumerate() {
+                f.write_str(comma(index))?;
+                write_edn(f, item)?;
+            }
+            f.write_str("]")
+        }
+        Value::Map(entries) => {
+            f.write_str("{")?;
+            for (index, (key, value)) in entries.iter().enumerate() {
+                f.write_str(comma(index))?;
+                write_edn(f, key)?;
+                f.write_str(" ")?;
+                write_edn(f, value)?;
+            }
+            f.write_str("}")
+        }
+        plain => write!(f, "{plain}"),
     }
 }
 
@@ -60,6 +133,10 @@ struct Reader<'t> {
 }
 
 const DEEPEST: u32 = 32;
+
+/// What is expected where a bare word stands.
+const BARE_WORD: &str =
+    "a text in quotes, \"x\", or a keyword of EDN, :x (a bare word could be either)";
 
 impl<'t> Reader<'t> {
     fn fail(&self, expected: &'static str) -> SpecError {
@@ -118,28 +195,37 @@ impl<'t> Reader<'t> {
     fn given(&mut self) -> Result<Given, SpecError> {
         let starts_word = |c: char| c.is_alphabetic() || c == '_';
         if !self.rest.starts_with(starts_word) {
-            let value = Some(self.value()?);
-            return Ok(Given { name: None, value });
+            let said = Said::Value(self.value()?);
+            return Ok(Given { name: None, said });
         }
         let name = self.word();
         self.skip_blanks();
         let assigned = self.eat('=') || self.eat(':');
         self.skip_blanks();
         let follows = !self.rest.is_empty() && !self.rest.starts_with([',', ')']);
-        let value = match assigned || follows {
-            true => Some(self.value()?),
-            false => None,
+        let said = match assigned || follows {
+            true => self.said()?,
+            false => Said::Nothing,
         };
-        Ok(Given { name, value })
+        Ok(Given { name, said })
+    }
+
+    /// `unknown`, or a value.
+    fn said(&mut self) -> Result<Said, SpecError> {
+        if &self.rest[..word_length(self.rest)] == UNKNOWN {
+            self.take(UNKNOWN.len());
+            return Ok(Said::Unknown);
+        }
+        self.value().map(Said::Value)
     }
 
     /// A value in the first of the notations that reads all of it.
     fn value(&mut self) -> Result<Value, SpecError> {
         let whole = &self.rest[..self.extent()?];
-        let mut named = Reader { text: whole, rest: whole };
+        let mut shown = Reader { text: whole, rest: whole };
         let value = match json_value(whole) {
             Ok(value) => Ok(value),
-            Err(_) => named.only_value().or_else(|error| match edn_value(whole) {
+            Err(_) => shown.only_value().or_else(|error| match edn_value(whole) {
                 Ok(value) if is_plain_edn(whole, &value) => Ok(value),
                 _ => Err(error),
             }),
@@ -149,10 +235,10 @@ impl<'t> Reader<'t> {
                 self.take(whole.len());
                 Ok(value)
             }
-            // The notation with names says best where it went wrong; the place counts from the
-            // beginning.
+            // The notation in which values are shown says best where it went wrong; the place counts
+            // from the beginning.
             Err(error) => {
-                self.take(whole.len() - named.rest.len());
+                self.take(whole.len() - shown.rest.len());
                 match error {
                     SpecError::Syntax { expected, .. } => Err(self.fail(expected)),
                     other => Err(other),
@@ -161,9 +247,9 @@ impl<'t> Reader<'t> {
         }
     }
 
-    /// A value in the notation with names, and nothing else.
+    /// A value as it is shown, and nothing else.
     fn only_value(&mut self) -> Result<Value, SpecError> {
-        let value = self.named_value(0)?;
+        let value = self.shown_value(0)?;
         match self.rest.is_empty() {
             true => Ok(value),
             false => Err(self.fail("the end of the value")),
@@ -203,13 +289,13 @@ impl<'t> Reader<'t> {
         }
     }
 
-    /// A value in the notation with names.
-    fn named_value(&mut self, depth: u32) -> Result<Value, SpecError> {
+    /// A value as it is shown.
+    fn shown_value(&mut self, depth: u32) -> Result<Value, SpecError> {
         if depth > DEEPEST {
             return Err(self.fail("a value that is less deeply nested"));
         }
         if self.eat('[') {
-            let item = |reader: &mut Self| reader.named_value(depth + 1);
+            let item = |reader: &mut Self| reader.shown_value(depth + 1);
             return Ok(Value::list(self.until(']', item)?));
         }
         if self.eat('{') {
@@ -257,10 +343,10 @@ impl<'t> Reader<'t> {
             return Err(self.fail("`:` right behind the key"));
         }
         self.skip_blanks();
-        Ok((key, self.named_value(depth + 1)?))
+        Ok((key, self.shown_value(depth + 1)?))
     }
 
-    /// A text, a number, a boolean, nil or a name.
+    /// A text, a number, a boolean or nil.
     fn scalar(&mut self) -> Result<Value, SpecError> {
         if self.rest.starts_with('"') {
             let length = self.extent()?;
@@ -276,7 +362,7 @@ impl<'t> Reader<'t> {
             "none" => return Err(self.fail("nil, which is written `nil` or `null`")),
             _ => match json_value(word) {
                 Ok(value) => value,
-                Err(_) if !is_numeric(word) => Value::Name(word.into()),
+                Err(_) if !is_numeric(word) => return Err(self.fail(BARE_WORD)),
                 Err(_) => match edn_value(word) {
                     Ok(value) if is_plain_edn(word, &value) => value,
                     _ => return Err(self.fail("a number")),
@@ -306,7 +392,32 @@ fn is_plain_edn(text: &str, value: &Value) -> bool {
         size.len() > 1 && size.starts_with('0') && size.as_bytes()[1].is_ascii_digit()
     };
     let mut words = text.split(|c: char| word_length(c.encode_utf8(&mut [0; 4])) == 0);
-    has_plain_names(value) && !words.any(is_octal) && texts_stand_apart(text)
+    has_plain_names(value)
+        && !words.any(is_octal)
+        && texts_stand_apart(text)
+        && !has_bare_words(text)
+}
+
+/// Whether a word of a value is neither a keyword nor a number nor one of the literals.
+fn has_bare_words(text: &str) -> bool {
+    let plain = without_texts(text);
+    let mut forms = plain.split(|c: char| c != ':' && word_length(c.encode_utf8(&mut [0; 4])) == 0);
+    forms.any(|form| {
+        let is_literal = ["", "nil", "true", "false"].contains(&form);
+        !is_literal && !form.starts_with(':') && !is_numeric(form)
+    })
+}
+
+/// A value with nothing in the quotes of its texts.
+fn without_texts(text: &str) -> String {
+    let (mut in_text, mut escaped) = (false, false);
+    let is_outside = |c: &char| {
+        let is_quote = *c == '"' && !escaped;
+        escaped = *c == '\\' && in_text && !escaped;
+        in_text ^= is_quote;
+        is_quote || !in_text
+    };
+    text.chars().filter(is_outside).collect()
 }
 
 fn has_plain_names(value: &Value) -> bool {
@@ -371,14 +482,14 @@ mod tests {
             assert_eq!(shown(text), "cas-register(init=0)", "{text}");
         }
         assert_eq!(shown("queue(init=[1, 2])"), "queue(init=[1, 2])");
-        let registers = "multi-register(init={x: 0, y: 0})";
-        for text in ["multi-register {:x 0 :y 0}", "multi-register(init={x: 0, y: 0})"] {
+        let registers = "multi-register(init={:x 0, :y 0})";
+        for text in ["multi-register {:x 0 :y 0}", registers] {
             assert_eq!(shown(text), registers, "{text}");
         }
         assert_eq!(shown("kv {\"a\" \"b\"}"), "kv(init={\"a\": \"b\"})");
         assert_eq!(
-            shown("map(default=\"\", init={x: 0, y: 1})"),
-            "map(default=\"\", init={x: 0, y: 1})"
+            shown("map(default=\"\", init={\"x\": 0, 1: nil})"),
+            "map(default=\"\", init={1: nil, \"x\": 0})"
         );
         assert_eq!(shown("register(init=1e3)"), "register(init=1000)");
     }
@@ -396,26 +507,25 @@ mod tests {
                     let text = format!("map(init={{{key}{between}{value}}})");
                     let is_json_value = !["nil", "y", ":y"].contains(&value);
                     let is_json = key == "\"x\"" && between.contains(':') && is_json_value;
-                    let right_behind = [":", ": "].contains(&between) && value != ":y";
-                    // `x` and `:y` with nothing between them are `x:y`.
-                    let right_behind = right_behind || (between.is_empty() && value == ":y");
-                    let is_named = right_behind && key != ":x";
-                    let is_edn = between == " " && value != "null";
+                    let right_behind = [":", ": "].contains(&between);
+                    let is_shown =
+                        right_behind && ["\"x\"", "1"].contains(&key) && !value.ends_with('y');
                     // ` :` and `y` are a blank and a keyword.
-                    let is_edn = is_edn || (between == " :" && value == "y");
-                    let shown_value = match value {
-                        "null" => "nil",
-                        ":y" => "y",
-                        other => other,
+                    let keyword = value == ":y" || (between == " :" && value == "y");
+                    let is_edn = match between {
+                        " " => key != "x" && !["null", "y"].contains(&value),
+                        " :" => key != "x" && value == "y",
+                        _ => false,
                     };
-                    let shown_key = key.trim_start_matches(':');
+                    let value = if value == "null" { "nil" } else { value };
+                    let again = match (key, keyword) {
+                        (key, true) => format!("{key} :y"),
+                        (":x", false) => format!(":x {value}"),
+                        (key, false) => format!("{key}: {value}"),
+                    };
                     let got = shown(&text);
-                    match is_json || is_named || is_edn {
-                        true => assert_eq!(
-                            got,
-                            format!("map(init={{{shown_key}: {shown_value}}})"),
-                            "{text}"
-                        ),
+                    match is_json || is_shown || is_edn {
+                        true => assert_eq!(got, format!("map(init={{{again}}})"), "{text}"),
                         false => assert!(got.starts_with("error: "), "{text} is taken as {got}"),
                     }
                 }
@@ -438,7 +548,12 @@ mod tests {
             ("register(init=1) x", "expected the end"),
             ("register(init=[1", "expected a bracket at the end of the value"),
             ("kv(init={1: 2, 1: 3})", "expected each key once"),
-            ("map(init={x: 0, :y 1})", "at character 17"),
+            ("map(init={1: 0, :y 1})", "at character 17"),
+            ("map(init={x:0})", "expected a text in quotes"),
+            ("map(init={x 0})", "expected a text in quotes"),
+            ("map(init={:x [0 y]})", "expected a value, found `:x [0 y]})`"),
+            ("register(init=x)", "expected a text in quotes"),
+            ("map(default=unknown)", "default of map takes a value, found unknown"),
             ("register(init=none)", "written `nil` or `null`"),
             ("register(init=010)", "expected a number"),
             ("register(init=[nil null])", "expected `,` or the bracket"),
@@ -461,10 +576,11 @@ mod tests {
             "\"a\\\"b\"",
             "nil",
             "true",
-            "x",
+            ":x",
             "[]",
             "[1, [2]]",
-            "{x: {y: 1}}",
+            "{1: {\"y\": 1}}",
+            "{:x {\"y\" [nil :z]}}",
         ];
         for value in values {
             let choice = SpecChoice::parse(&format!("register(init={value})")).unwrap();

@@ -110,7 +110,7 @@ impl fmt::Display for SpecError {
                     Takes::Items => {
                         "a list such as [1, 2] without nil, the answer of an empty container"
                     }
-                    Takes::Map => "a map such as {x: 0, y: 0}",
+                    Takes::Map => "a map such as {\"x\": 0, \"y\": 0}",
                 };
                 let name = parameter.name;
                 write!(f, "{name} of {spec} takes {expected}, found {}", Outside(found))
@@ -120,7 +120,7 @@ impl fmt::Display for SpecError {
                     f,
                     "cannot read the specification: expected {expected}, found {} at character \
                      {place}; write it as name, name(parameter=value) or name(flag), and a value as \
-                     JSON, as EDN, or with names: {{x: 0, y: 0}}",
+                     JSON or as EDN: {{\"x\": 0}}, {{:x 0}}",
                     Outside(found)
                 )
             }

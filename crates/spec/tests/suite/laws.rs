@@ -141,7 +141,7 @@ fn choices() -> Vec<SpecChoice> {
             "semaphore(init=1)",
             "log(init=[2])",
             "snapshot(init=[1, nil])",
-            "multi-register(strict, init={x: 1, y: 2})",
+            "multi-register(strict, init={:x 1, :y 2})",
             "bounded-deque(capacity=0)",
             "bounded-deque(capacity=1)",
             "bounded-deque(capacity=2)",
