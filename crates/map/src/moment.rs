@@ -110,15 +110,18 @@ fn iso8601(text: &str, round: Round) -> Option<Time> {
     let mut parts = date.splitn(3, '-');
     let year = number(parts.next()?, 4)?;
     let month = number(parts.next()?, 2).filter(|month| (1..=12).contains(month))?;
-    let day = number(parts.next()?, 2).filter(|day| (1..=31).contains(day))?;
+    let first = days(year, month, 1);
+    let length = days(year + month / 12, month % 12 + 1, 1) - first;
+    let day = number(parts.next()?, 2).filter(|day| (1..=length).contains(day))?;
     let (clock, zone) = zoned(clock)?;
     let (clock, fraction) = clock.split_once(['.', ',']).unwrap_or((clock, "0"));
+    let fraction = Some(fraction).filter(|f| f.bytes().all(|byte| byte.is_ascii_digit()))?;
     let mut parts = clock.splitn(3, ':');
     let hour = number(parts.next()?, 2).filter(|&hour| hour < 24)?;
     let minute = number(parts.next()?, 2).filter(|&minute| minute < 60)?;
     // A leap second is counted as the first of the next minute, as Unix does.
     let second = number(parts.next()?, 2).filter(|&second| second <= 60)?;
-    let seconds = days(year, month, day) * 86_400 + hour * 3_600 + minute * 60 + second - zone;
+    let seconds = (first + day - 1) * 86_400 + hour * 3_600 + minute * 60 + second - zone;
     let seconds = Time::try_from(seconds).ok()?;
     let nanoseconds = decimal(&format!("0.{fraction}"), 1_000_000_000, round)?;
     seconds.checked_mul(1_000_000_000)?.checked_add(nanoseconds)
@@ -132,14 +135,14 @@ fn zoned(clock: &str) -> Option<(&str, i64)> {
     let Some(place) = clock.rfind(['+', '-']) else { return Some((clock, 0)) };
     let (clock, zone) = clock.split_at(place);
     let sign = if zone.starts_with('-') { -1 } else { 1 };
-    let digits: String = zone[1..].chars().filter(|&c| c != ':').collect();
-    let plain = digits.bytes().all(|byte| byte.is_ascii_digit());
-    let (hours, minutes) = match digits.len() {
-        2 if plain => (digits.parse::<i64>().ok()?, 0),
-        4 if plain => (digits[..2].parse::<i64>().ok()?, digits[2..].parse::<i64>().ok()?),
-        _ => return None,
+    let two = |digits: &str, below: i64| {
+        let plain = digits.len() == 2 && digits.bytes().all(|byte| byte.is_ascii_digit());
+        digits.parse::<i64>().ok().filter(|&number| plain && number < below)
     };
-    Some((clock, sign * (hours * 3_600 + minutes * 60)))
+    let (hours, minutes) = zone[1..].split_at_checked(2)?;
+    let minutes = minutes.strip_prefix(':').unwrap_or(minutes);
+    let minutes = if zone.len() == 3 { "00" } else { minutes };
+    Some((clock, sign * (two(hours, 24)? * 3_600 + two(minutes, 60)? * 60)))
 }
 
 /// Days from 1970-01-01 to a date, years counted from March.
@@ -190,6 +193,7 @@ mod tests {
             ("2026-11-16 09:12:18,250+01:00", "2026-11-16T08:12:18.250Z"),
             ("2024-02-29T23:59:59-0030", "2024-03-01T00:29:59Z"),
             ("2000-03-01T00:00:00", "2000-03-01T00:00:00Z"),
+            ("2026-12-31T23:59:60+00", "2027-01-01T00:00:00Z"),
         ] {
             let moment = Notation::Iso8601.moment(&Value::text(text), Round::Down).unwrap();
             assert_eq!(Timescale::UNIX_NANOSECONDS.moment(moment), shown);
@@ -201,6 +205,15 @@ mod tests {
             "2026-11-16T8:12:18Z",
             "1960-01-01T00:00:00Z",
             "2026-11-16T08:12:18+é1",
+            "2026-02-29T00:00:00Z",
+            "1900-02-29T00:00:00Z",
+            "2026-11-31T00:00:00Z",
+            "2026-11-16T08:12:18.25e3Z",
+            "2026-11-16T08:12:18+24:00",
+            "2026-11-16T08:12:18+01:60",
+            "2026-11-16T08:12:18+0:100",
+            "2026-11-16T08:12:18+01:",
+            "2026-11-16T08:12:18+",
             "",
         ] {
             assert!(Notation::Iso8601.moment(&Value::text(wrong), Round::Down).is_err(), "{wrong}");

@@ -26,6 +26,8 @@ pub enum Answer {
     Empty,
     /// A number: a size, an index.
     Number(i64),
+    /// A number that has more than 64 bits, as none that a log tells.
+    Beyond,
     /// Several values.
     Items(Box<[ValueId]>),
     /// A text that the history does not name, so that it has no id.
@@ -42,6 +44,11 @@ impl Answer {
     /// Yes or no.
     pub fn from_truth(truth: bool) -> Self {
         if truth { Answer::Yes } else { Answer::No }
+    }
+
+    /// A number of any size.
+    pub fn from_number(number: i128) -> Self {
+        i64::try_from(number).map_or(Answer::Beyond, Answer::Number)
     }
 
     /// A value, or [`Answer::Empty`].
@@ -229,6 +236,7 @@ impl<M: Machine> Spec for M {
             Some(Answer::Yes) => format!("{verb} cannot return true: {fact}"),
             Some(Answer::No) => format!("{verb} cannot return false: {fact}"),
             Some(Answer::Number(number)) => format!("{verb} cannot return {number}: {fact}"),
+            Some(Answer::Beyond) => format!("{verb} cannot return so much: {fact}"),
             Some(Answer::Closed) => format!("{verb} cannot find it closed: {fact}"),
             Some(Answer::Lagged(count)) => format!("{verb} cannot miss {count}: {fact}"),
             Some(Answer::Items(items)) => {

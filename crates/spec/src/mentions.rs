@@ -33,6 +33,11 @@ impl Mentions for u32 {
 }
 
 /// A number names no value.
+impl Mentions for i128 {
+    fn mention(&self, _: &mut dyn FnMut(ValueId)) {}
+}
+
+/// A number names no value.
 impl Mentions for i64 {
     fn mention(&self, _: &mut dyn FnMut(ValueId)) {}
 }
@@ -98,6 +103,7 @@ impl Mentions for Answer {
             | Answer::No
             | Answer::Empty
             | Answer::Number(_)
+            | Answer::Beyond
             | Answer::Text(_)
             | Answer::Closed
             | Answer::Lagged(_)

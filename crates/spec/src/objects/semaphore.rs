@@ -85,7 +85,7 @@ impl Semaphore {
 }
 
 impl Machine for Semaphore {
-    type State = i64;
+    type State = i128;
     type Op = Op;
 
     fn values(&self) -> &Values {
@@ -96,18 +96,18 @@ impl Machine for Semaphore {
         self.values = values;
     }
 
-    fn start(&self) -> i64 {
-        self.init
+    fn start(&self) -> i128 {
+        self.init.into()
     }
 
-    fn run(&self, &state: &i64, op: &Op) -> Option<Effect<i64>> {
+    fn run(&self, &state: &i128, op: &Op) -> Option<Effect<i128>> {
         match op {
             Op::Acquire if state > 0 => Effect::change(Answer::Done, state - 1),
             Op::Acquire => None,
-            Op::Release => Effect::change(Answer::Done, state.checked_add(1)?),
+            Op::Release => Effect::change(Answer::Done, state + 1),
             Op::TryAcquire if state > 0 => Effect::change(Answer::Yes, state - 1),
             Op::TryAcquire => Effect::none(Answer::No),
-            Op::Read => Effect::none(Answer::Number(state)),
+            Op::Read => Effect::none(Answer::from_number(state)),
         }
     }
 
@@ -136,7 +136,7 @@ impl Machine for Semaphore {
         .to_owned()
     }
 
-    fn fact(&self, state: &i64, _: &Op) -> String {
+    fn fact(&self, state: &i128, _: &Op) -> String {
         match state {
             0 => "there is no permit".to_owned(),
             1 => "there is 1 permit".to_owned(),
@@ -144,7 +144,7 @@ impl Machine for Semaphore {
         }
     }
 
-    fn describe(&self, state: &i64) -> String {
+    fn describe(&self, state: &i128) -> String {
         state.to_string()
     }
 }

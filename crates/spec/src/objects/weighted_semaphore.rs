@@ -27,7 +27,7 @@ pub struct WeightedSemaphore {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct State {
     /// The permits that nobody has.
-    pub permits: i64,
+    pub permits: i128,
     /// Whether it was closed.
     pub is_closed: bool,
 }
@@ -109,12 +109,16 @@ impl WeightedSemaphore {
 
 impl State {
     /// With so many permits more.
-    fn with(self, more: i64) -> Option<State> {
-        Some(State { permits: self.permits.checked_add(more)?, ..self })
+    fn with(self, more: i128) -> State {
+        State { permits: self.permits + more, ..self }
     }
 
-    fn take(self, count: i64, taken: Answer) -> Option<Effect<State>> {
-        Effect::change(taken, self.with(-count)?)
+    fn take(self, count: i128, taken: Answer) -> Option<Effect<State>> {
+        Effect::change(taken, self.with(-count))
+    }
+
+    fn has(self, count: i64) -> bool {
+        self.permits >= count.into()
     }
 }
 
@@ -131,24 +135,24 @@ impl Machine for WeightedSemaphore {
     }
 
     fn start(&self) -> State {
-        State { permits: self.init, is_closed: false }
+        State { permits: self.init.into(), is_closed: false }
     }
 
     fn run(&self, &state: &State, op: &Op) -> Option<Effect<State>> {
         match *op {
             Op::Acquire(_) | Op::TryAcquire(_) if state.is_closed => Effect::none(Answer::Closed),
-            Op::Acquire(count) if state.permits >= count => state.take(count, Answer::Done),
+            Op::Acquire(count) if state.has(count) => state.take(count.into(), Answer::Done),
             Op::Acquire(_) => None,
-            Op::TryAcquire(count) if state.permits >= count => state.take(count, Answer::Yes),
+            Op::TryAcquire(count) if state.has(count) => state.take(count.into(), Answer::Yes),
             Op::TryAcquire(_) => Effect::none(Answer::No),
-            Op::Release(count) => Effect::change(Answer::Done, state.with(count)?),
+            Op::Release(count) => Effect::change(Answer::Done, state.with(count.into())),
             Op::Forget(count) => {
-                let gone = count.min(state.permits);
-                state.take(gone, Answer::Number(gone))
+                let gone = state.permits.min(count.into());
+                state.take(gone, Answer::from_number(gone))
             }
             Op::Close => Effect::change(Answer::Done, State { is_closed: true, ..state }),
             Op::IsClosed => Effect::none(Answer::from_truth(state.is_closed)),
-            Op::Permits => Effect::none(Answer::Number(state.permits)),
+            Op::Permits => Effect::none(Answer::from_number(state.permits)),
         }
     }
 

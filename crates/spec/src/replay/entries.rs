@@ -139,7 +139,11 @@ impl Model for Cache {
         }
         let Some((key, value)) = verb.given(record) else { return false };
         // Whoever finds nothing, or what it brings itself, misses what was there.
-        if matches!(record.result, ValueId::NIL | ValueId::FALSE) || Some(record.result) == value {
+        let nothing = match verb {
+            EntryVerb::Contains => ValueId::FALSE,
+            _ => ValueId::NIL,
+        };
+        if record.result == nothing || Some(record.result) == value {
             self.0.remove(&key);
         }
         let held = verb.act(&mut self.0, key, value);

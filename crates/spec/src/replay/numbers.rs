@@ -7,7 +7,7 @@ use seriatim_history::{Outcome, ProcessId, ValueId};
 /// A number that is added to: `counter`, `fetch-and-add`.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct Number {
-    value: i64,
+    value: i128,
     /// Whether an addition returns the value before it.
     is_fetched: bool,
 }
@@ -24,37 +24,29 @@ verbs! {
 }
 
 /// What is added: the argument, 1 without one.
-fn amount(record: &Record<'_>) -> Option<i64> {
-    record.given().map_or(Some(1), |given| record.values().as_int(given))
-}
-
-/// Adds; false if the sum has more than 64 bits.
-fn add(value: &mut i64, amount: Option<i64>) -> bool {
-    let sum = amount.and_then(|amount| value.checked_add(amount));
-    *value = sum.unwrap_or(*value);
-    sum.is_some()
+fn amount(record: &Record<'_>) -> Option<i128> {
+    record.given().map_or(Some(1), |given| record.values().as_int(given).map(i128::from))
 }
 
 impl Model for Number {
     type Verb = NumberVerb;
 
     fn start(setup: &Setup<'_>) -> Self {
-        Number { value: setup.integer("init"), is_fetched: setup.name == "fetch-and-add" }
+        Number { value: setup.integer("init").into(), is_fetched: setup.name == "fetch-and-add" }
     }
 
     fn step(&mut self, verb: NumberVerb, record: &Record<'_>) -> bool {
         let before = self.value;
-        let is_added = match verb {
-            NumberVerb::Read => return record.number().fits(before),
-            NumberVerb::Add => add(&mut self.value, amount(record)),
-            NumberVerb::Subtract => add(&mut self.value, amount(record).and_then(i64::checked_neg)),
-        };
-        is_added
-            && match record.tells_a_number() {
-                _ if self.is_fetched => record.number().fits(before),
-                true => record.number().fits(self.value),
-                false => record.is_done(),
-            }
+        if verb == NumberVerb::Read {
+            return record.tells(before);
+        }
+        let Some(amount) = amount(record) else { return false };
+        self.value += if verb == NumberVerb::Add { amount } else { -amount };
+        match record.tells_a_number() {
+            _ if self.is_fetched => record.tells(before),
+            true => record.tells(self.value),
+            false => record.is_done(),
+        }
     }
 }
 
@@ -122,7 +114,7 @@ impl Model for Mutex {
 
 /// Permits, never fewer than none: `semaphore`.
 #[derive(Clone, PartialEq, Eq, Hash)]
-pub struct Semaphore(i64);
+pub struct Semaphore(i128);
 
 /// Success or not, which some recorders write as the argument, and as 1 or 0.
 fn permit(record: &Record<'_>) -> Said<bool> {
@@ -141,7 +133,7 @@ impl Model for Semaphore {
     type Verb = LockVerb;
 
     fn start(setup: &Setup<'_>) -> Self {
-        Semaphore(setup.integer("init"))
+        Semaphore(setup.integer("init").into())
     }
 
     fn observes(verb: LockVerb, record: &Record<'_>) -> bool {
@@ -152,15 +144,18 @@ impl Model for Semaphore {
         let has_permit = self.0 > 0;
         match verb.as_meant(record) {
             LockVerb::Acquire => {
-                self.0 -= i64::from(has_permit);
+                self.0 -= i128::from(has_permit);
                 has_permit && record.is_done()
             }
-            LockVerb::Release => add(&mut self.0, Some(1)) && permit(record).fits(true),
+            LockVerb::Release => {
+                self.0 += 1;
+                permit(record).fits(true)
+            }
             LockVerb::TryAcquire => {
-                self.0 -= i64::from(has_permit);
+                self.0 -= i128::from(has_permit);
                 permit(record).fits(has_permit)
             }
-            LockVerb::Read => record.number().fits(self.0),
+            LockVerb::Read => record.tells(self.0),
         }
     }
 }

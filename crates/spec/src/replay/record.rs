@@ -144,6 +144,14 @@ impl<'h> Record<'h> {
         })
     }
 
+    /// Whether the log agrees with a sum, which may have more than the 64 bits that a log tells.
+    pub fn tells(&self, sum: i128) -> bool {
+        match self.number() {
+            Said::This(number) => i128::from(number) == sum,
+            said => said.fits(0),
+        }
+    }
+
     /// A value that was taken or seen, or none because there was none. Some recorders write the
     /// value as the argument.
     #[inline]

@@ -18,7 +18,7 @@ fn is_closed(record: &Record<'_>) -> bool {
 /// Permits that are taken several at a time.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct Permits {
-    free: i64,
+    free: i128,
     is_closed: bool,
 }
 
@@ -39,7 +39,7 @@ impl Model for Permits {
     type Verb = PermitVerb;
 
     fn start(setup: &Setup<'_>) -> Self {
-        Permits { free: setup.integer("init"), is_closed: false }
+        Permits { free: setup.integer("init").into(), is_closed: false }
     }
 
     fn observes(verb: PermitVerb, _: &Record<'_>) -> bool {
@@ -49,6 +49,7 @@ impl Model for Permits {
     fn step(&mut self, verb: PermitVerb, record: &Record<'_>) -> bool {
         let count = record.given().map_or(Some(1), |given| record.values().as_int(given));
         let Some(count) = count.filter(|count| *count >= 0) else { return false };
+        let count = i128::from(count);
         let is_enough = count <= self.free;
         match verb {
             PermitVerb::Acquire | PermitVerb::TryAcquire if self.is_closed => is_closed(record),
@@ -59,24 +60,21 @@ impl Model for Permits {
                     _ => record.success(Said::This(true)).fits(is_enough),
                 }
             }
-            PermitVerb::Release => match self.free.checked_add(count) {
-                Some(free) => {
-                    self.free = free;
-                    record.is_done()
-                }
-                None => false,
-            },
+            PermitVerb::Release => {
+                self.free += count;
+                record.is_done()
+            }
             PermitVerb::Forget => {
                 let gone = count.min(self.free);
                 self.free -= gone;
-                record.number().fits(gone)
+                record.tells(gone)
             }
             PermitVerb::Close => {
                 self.is_closed = true;
                 record.is_done()
             }
             PermitVerb::IsClosed => record.truth().fits(self.is_closed),
-            PermitVerb::Free => record.number().fits(self.free),
+            PermitVerb::Free => record.tells(self.free),
         }
     }
 }

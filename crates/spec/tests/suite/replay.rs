@@ -54,7 +54,7 @@ fn reader(spec: &str, failures: Failures) -> ChosenReader {
 fn pool() -> Vec<Value> {
     let one = || Value::Int(1);
     let mut pool = vec![Value::Nil, Value::Bool(true), Value::Bool(false), Value::text("ok")];
-    pool.extend([0, 1, 1, 1, 2, 2, 3, -1].map(Value::Int));
+    pool.extend([0, 1, 1, 1, 2, 2, 3, -1, i64::MAX, i64::MIN].map(Value::Int));
     pool.extend([Value::Number("1.5".into()), Value::Number("18446744073709551615".into())]);
     pool.extend([Value::text("x"), Value::text("xx"), Value::text("")]);
     pool.push(Value::list([one(), Value::Int(2)]));
@@ -87,23 +87,32 @@ impl Dice {
     }
 }
 
-/// Up to five operations one after another, each a wild guess at what the object might do.
+/// Up to five operations one after another, each a wild guess at what the object might do. Half of
+/// the guesses are of what was given before.
 fn wild(methods: &[Method], pool: &[Value], dice: &mut Dice) -> History {
     let mut builder = Builder::new("wild");
+    let mut given: Vec<Value> = vec![Value::Nil];
     for step in 0..1 + dice.below(5) as u64 {
         let process = builder.process(&Value::Int(dice.below(2) as i64));
         let names = dice.pick(methods).names;
         let method = builder.method(dice.pick::<&str>(names));
         let mut call = Call::new(method);
         if dice.below(3) > 0 {
-            call.arg = builder.values().intern(dice.pick(pool));
+            let mut arg = dice.pick(pool).clone();
+            if dice.below(6) == 0 {
+                arg = Value::list([dice.pick(&pool[..8]).clone(), arg]);
+            }
+            call.arg = builder.values().intern(&arg);
+            given.extend(arg.as_list().unwrap_or_default().iter().cloned());
+            given.push(arg);
         }
         if dice.below(6) == 0 {
             call.key = builder.values().intern(dice.pick(pool));
         }
         let result = match dice.below(4) {
             0 => ValueId::ABSENT,
-            _ => builder.values().intern(dice.pick(pool)),
+            1 => builder.values().intern(dice.pick(pool)),
+            _ => builder.values().intern(dice.pick(&given)),
         };
         let outcome = if dice.below(5) == 0 { Outcome::Failed } else { Outcome::Ok };
         let ret = (dice.below(6) > 0).then_some(step * 2 + 1);
@@ -160,6 +169,44 @@ fn plain_objects_do_what_the_specifications_say_on_wild_histories() {
             read > 50 && right > 20,
             "{spec}: {read} histories could be read, {right} are right"
         );
+    }
+}
+
+/// A log tells numbers of 64 bits; what they add up to may have more for a while.
+#[test]
+fn sums_beyond_64_bits_convict_nobody() {
+    let [most, least] = [i64::MAX, i64::MIN];
+    let histories: [(&str, &[(&str, i64, Option<i64>)], bool); 8] = [
+        ("counter", &[("add", most, None), ("add", most, None), ("add", -most, Some(most))], true),
+        ("counter", &[("add", least, None), ("add", -1, None), ("add", 1, Some(least))], true),
+        ("counter", &[("add", most, None), ("add", 1, Some(least))], false),
+        ("fetch-and-add", &[("faa", most, Some(0)), ("faa", most, Some(most))], true),
+        ("fetch-and-add", &[("faa", most, None), ("faa", 1, None), ("faa", 1, Some(least))], false),
+        ("semaphore(init=9223372036854775807)", &[("v", 1, None), ("v", 1, None)], true),
+        ("weighted-semaphore", &[("release", most, None), ("release", most, None)], true),
+        (
+            "weighted-semaphore(init=9223372036854775807)",
+            &[("release", 1, None), ("forget", most, Some(most)), ("acquire", 2, None)],
+            false,
+        ),
+    ];
+    for (spec, operations, is_right) in histories {
+        let mut builder = Builder::new("sums");
+        let process = builder.process(&Value::Int(0));
+        for ((name, arg, result), step) in operations.iter().zip(0..) {
+            let mut call = Call::new(builder.method(name));
+            call.arg = builder.values().intern(&Value::Int(*arg));
+            let result = result.map_or(Value::Nil, Value::Int);
+            let back = Return::new(Outcome::Ok, builder.values().intern(&result));
+            let interval = Interval { call: step * 2, ret: Some(step * 2 + 1) };
+            builder.operation(step + 1, Some(process), call, interval, back).unwrap();
+        }
+        let mut history = builder.finish().unwrap();
+        let reader = reader(spec, Failures::Drop);
+        let (by_steps, plainly) = both(&history, &reader).unwrap();
+        assert_eq!((by_steps.is_ok(), plainly.is_ok()), (is_right, is_right), "{spec}");
+        let refuted = refute(&mut history, &reader, 10_000).unwrap() == Refutation::Contradicted;
+        assert_eq!(refuted, is_right, "{spec}");
     }
 }
 

@@ -119,21 +119,22 @@ impl Deeds {
         let mut pending = self.pending.iter();
         let mut adds = self.adds.iter().peekable();
         let mut reads = self.reads.iter().peekable();
-        let mut number = 0;
+        // A sum may have more bits than what a log tells.
+        let mut number = 0_i128;
         loop {
-            while let Some(read) = reads.next_if(|read| read.saw == number) {
+            while let Some(read) = reads.next_if(|read| i128::from(read.saw) == number) {
                 order.push(read.span);
             }
-            if let Some(add) = adds.next_if(|add| add.saw == number) {
+            if let Some(add) = adds.next_if(|add| i128::from(add.saw) == number) {
                 order.push(add.span);
-                number += add.adds;
+                number += i128::from(add.adds);
                 continue;
             }
             let Some(wanted) = adds.peek().into_iter().chain(reads.peek()).min_by_key(|d| d.saw)
             else {
                 return Ok(Ok(order));
             };
-            if wanted.saw < number {
+            if i128::from(wanted.saw) < number {
                 return Ok(Err(wanted.span.op));
             }
             // A step is missing.
@@ -149,7 +150,7 @@ impl Deeds {
                 return Ok(Err(wanted.span.op));
             };
             order.push(filler.span);
-            number += filler.adds;
+            number += i128::from(filler.adds);
         }
     }
 }
