@@ -5,20 +5,21 @@
 //! two, at its beginning and at its end. The specification's name has no place in the format.
 //!
 //! Jepsen writes `nil` for results that nobody recorded, and repeats arguments where there is no
-//! result. A history in which `nil`, or an argument repeated, is a result like any other says so in
-//! a comment at its beginning, [`NIL_IS_A_VALUE`] and [`ECHO_IS_A_RESULT`].
+//! result. A history in which `nil` is a value, or an argument repeated a result, like any other says
+//! so in a comment at its beginning, [`NIL_IS_A_VALUE`] and [`ECHO_IS_A_RESULT`].
 
 use super::Format;
 use super::edn_token::{character, number};
 use super::json::write_string;
-use super::write::{Inexpressible, LogEvent, WriteError, has_echo, has_nil_result, log_events};
+use super::write::{Inexpressible, LogEvent, WriteError, has_echo, has_nil, log_events};
 use crate::{
     Annotation, Conventions, Echo, History, Nil, Operation, Outcome, Time, Value, ValueId,
 };
 use seriatim_limits::InOrder;
 use std::io::{self, Write};
 
-/// The first line of a history in which `nil` is a result like any other.
+/// The first line of a history in which `nil` is a value like any other: who reads it without this
+/// line takes a result for unknown, and refuses to write it.
 const NIL_IS_A_VALUE: &str = "; seriatim: nil is a value\n";
 
 /// The line behind it, or the first, of a history in which an argument repeated is a result like
@@ -44,7 +45,7 @@ pub(super) const HEAD: usize = NIL_IS_A_VALUE.len() + ECHO_IS_A_RESULT.len();
 /// Writes one map a line.
 pub(super) fn edn(history: &History, out: &mut dyn Write) -> Result<(), WriteError> {
     check_groups(history)?;
-    if history.nil() == Nil::Value && has_nil_result(history) {
+    if history.nil() == Nil::Value && has_nil(history) {
         out.write_all(NIL_IS_A_VALUE.as_bytes())?;
     }
     if history.echo() == Echo::Result && has_echo(history) {

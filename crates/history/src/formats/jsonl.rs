@@ -30,7 +30,8 @@ pub(super) fn read(
     builder: &mut Builder,
     threads: usize,
 ) -> Result<(), InputError> {
-    let mut file = File { builder, content: Content::Nothing, annotations: Vec::new() };
+    let (content, has_header) = (Content::Nothing, false);
+    let mut file = File { builder, content, has_header, annotations: Vec::new() };
     let mut left = if threads > 1 { SHORT } else { usize::MAX };
     while left > 0 {
         let Some(line) = block.next_line()? else {
@@ -58,6 +59,7 @@ enum Content {
 pub(super) struct File<'b> {
     builder: &'b mut Builder,
     content: Content,
+    has_header: bool,
     annotations: Vec<Unplaced>,
 }
 
@@ -376,6 +378,10 @@ impl File<'_> {
         }
         if self.content != Content::Nothing {
             return Err(line.expected("the header before everything else", line.bytes));
+        }
+        // Of two headers, which may contradict each other, none is chosen.
+        if std::mem::replace(&mut self.has_header, true) {
+            return Err(line.expected("one header", line.bytes));
         }
         if record.told.seen.has(Field::Spec) {
             self.builder.name_spec(&record.rest.spec);

@@ -231,6 +231,14 @@ pub(super) fn has_nil_result(history: &History) -> bool {
     results.filter(|result| result.is_present()).any(|result| contains_nil(&values.get(result)))
 }
 
+/// Whether an argument or a result is `nil`, or contains it.
+pub(super) fn has_nil(history: &History) -> bool {
+    let values = history.values();
+    let arguments = history.operations().map(|operation| operation.arg());
+    has_nil_result(history)
+        || arguments.filter(|arg| arg.is_present()).any(|arg| contains_nil(&values.get(arg)))
+}
+
 fn contains_nil(value: &Value) -> bool {
     match value {
         Value::Nil => true,

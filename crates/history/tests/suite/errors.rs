@@ -122,6 +122,7 @@ fn lines_of_json_say_what_is_wrong_with_them() {
         (r#"{"type":"call","op":"a"}"#, 1, "the field `process` in an event"),
         (r#"{"seriatim":2}"#, 1, "version 1"),
         ("{\"op\":\"a\",\"call\":1}\n{\"seriatim\":1}", 2, "the header before everything else"),
+        ("{\"seriatim\":1,\"missing\":1}\n{\"seriatim\":1}", 2, "one header"),
         (
             "{\"op\":\"a\",\"call\":1}\n{\"process\":1,\"type\":\"call\",\"op\":\"a\"}",
             2,
