@@ -120,6 +120,17 @@ pub enum Problem {
         /// What the specification expects of it.
         expected: String,
     },
+    /// A parameter of the specification says a value that the log has in another kind.
+    OtherKind {
+        /// The specification as it was given.
+        spec: String,
+        /// What it says.
+        said: String,
+        /// What the log has.
+        found: String,
+        /// The specification that means what the log has.
+        instead: String,
+    },
     /// The return of an operation does not repeat the call it closes.
     Mismatch {
         /// What the call says.
@@ -200,6 +211,14 @@ impl fmt::Display for Problem {
             }
             Problem::BadOperation { operation, expected } => {
                 write!(f, "cannot take `{}`; expected {expected}", Outside(operation))
+            }
+            Problem::OtherKind { spec, said, found, instead } => {
+                let [spec, said, found] = [spec, said, found].map(|text| Outside(text));
+                write!(
+                    f,
+                    "{spec} says {said}, and the log has {found}, which is another value; expected {}",
+                    Outside(instead)
+                )
             }
             Problem::Mismatch { call, ret } => {
                 let (call, ret) = (Outside(call), Outside(ret));

@@ -72,6 +72,14 @@ impl History {
             notes.into_iter().map(|(op, note)| (OpId::from(op.index() + count), note)).collect();
     }
 
+    /// Whether writes were put before all operations.
+    pub fn has_initial_writes(&self) -> bool {
+        let first = self.operations().next();
+        first.is_some_and(|first| {
+            first.line() == 0 && *self.process_name(first.process()) == Value::Name("before".into())
+        })
+    }
+
     /// Moves everything later by so much.
     fn shift(&mut self, by: Time) {
         if by == 0 {

@@ -23,7 +23,8 @@ pub(crate) fn hints(history: &History, verdict: &Verdict, reader: &dyn Reader) -
         hints.extend(known.twin_of_key(history, op));
         hints.extend(known.twin_of_result(history, op));
     }
-    if hints.is_empty() && reader.chosen().is_some_and(may_say_init) {
+    let may_say_init = !history.has_initial_writes() && reader.chosen().is_some_and(may_say_init);
+    if hints.is_empty() && may_say_init {
         hints.extend(core.operations.iter().find_map(|&op| known.never_written(history, op)));
     }
     hints.dedup();

@@ -278,6 +278,12 @@ pub fn written(
     if let Some(service) = seriatim_services::service(name) {
         return parse(service.source, None, name);
     }
+    let stem = name.split(|c: char| "({, ".contains(c)).next().unwrap_or_default();
+    if stem != name && seriatim_services::service(stem).is_some() {
+        return Err(Refused(format!(
+            "{stem} takes no parameters; its start is a line of its text: seriatim specs {stem} > mine.seri"
+        )));
+    }
     match name.split_once(".seri") {
         Some((stem, part)) if part.is_empty() || part.starts_with('#') => {
             let path = format!("{stem}.seri");

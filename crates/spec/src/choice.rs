@@ -5,6 +5,7 @@
 //! declares. Where several specifications can read a history, nobody guesses: they are all named.
 
 use crate::catalogue::{Entry, catalogue};
+use crate::kinds;
 use crate::notation::{self, Given, Said, Written};
 use crate::objects;
 use crate::parameters::{Parameter, Parameters, Takes};
@@ -45,7 +46,7 @@ impl SpecChoice {
         if given.iter().any(leaves_start_open) {
             return Err(SpecError::OpenStart { spec: name });
         }
-        SpecChoice::with(&name, given)
+        SpecChoice::given(&name, given)
     }
 
     /// The specification that a text names and whose start it leaves open, as
@@ -67,10 +68,10 @@ impl SpecChoice {
         if given.len() == count {
             return Ok(None);
         }
-        SpecChoice::with(&name, given).map(Some)
+        SpecChoice::given(&name, given).map(Some)
     }
 
-    fn with(name: &str, given: Vec<Given>) -> Result<Self, SpecError> {
+    fn given(name: &str, given: Vec<Given>) -> Result<Self, SpecError> {
         let entry = find(name).ok_or_else(|| unknown(name))?;
         let mut parameters = Parameters::default();
         for given in given {
@@ -173,12 +174,20 @@ impl SpecChoice {
         &self.parameters
     }
 
+    /// The same with another value in place of one that its parameters say.
+    pub(crate) fn with(&self, value: &Value, other: &Value) -> SpecChoice {
+        let given = self.parameters.given.iter();
+        let given = given.map(|(name, known)| (*name, replaced(known, value, other))).collect();
+        SpecChoice { entry: self.entry, parameters: Parameters { given } }
+    }
+
     /// Reads a history under the specification.
     pub fn bind(
         &self,
         history: &mut History,
         failures: Failures,
     ) -> Result<Interpretation, InputError> {
+        kinds::compare(self, history)?;
         (self.entry.bind)(&self.parameters, history, failures)
     }
 }
@@ -246,6 +255,20 @@ fn unknown(name: &str) -> SpecError {
         name: name.to_owned(),
         nearest: nearest.map(|(_, known)| known),
         known: catalogue().map(|entry| entry.name).collect(),
+    }
+}
+
+/// A value with another one in place of one of its parts.
+fn replaced(whole: &Value, value: &Value, other: &Value) -> Value {
+    match whole {
+        _ if whole == value => other.clone(),
+        Value::List(items) => Value::list(items.iter().map(|item| replaced(item, value, other))),
+        Value::Map(entries) => Value::map(
+            entries
+                .iter()
+                .map(|(key, held)| (replaced(key, value, other), replaced(held, value, other))),
+        ),
+        _ => whole.clone(),
     }
 }
 

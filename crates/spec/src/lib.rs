@@ -17,6 +17,7 @@ mod choice;
 mod collection;
 pub mod generate;
 mod invalid;
+mod kinds;
 pub mod live;
 mod machine;
 mod mentions;

@@ -11,6 +11,7 @@
 //! Besides what a [`Spec`] says, it tells what an operation *would answer*, since an
 //! operation takes effect before anybody knows its result.
 
+use crate::kinds::{self, Unseen};
 use crate::machine::{Answer, Machine};
 use crate::objects::bounded_deque::BoundedDeque;
 use crate::objects::broadcast::Broadcast;
@@ -34,7 +35,7 @@ use crate::objects::watch::Watch;
 use crate::objects::weighted_semaphore::WeightedSemaphore;
 use crate::objects::{queue, stack};
 use crate::vocabulary::{Decoded, Failures, Misfit, Split, Vocabulary, intern_lists};
-use crate::{ChosenReader, Mentions, Next, Spec};
+use crate::{ChosenReader, Mentions, Next, Spec, SpecChoice};
 use seriatim_history::{
     Builder, Call, Conventions, History, InputError, Interval, Mark, OpId, Outcome, Outside,
     Return, Value, ValueId, Values,
@@ -171,6 +172,8 @@ pub fn live<W: WantsLive>(
 ) -> Result<W::Made, String> {
     let (name, parameters) = (reader.choice.name(), reader.choice.parameters());
     let Sample { history, conventions, split, most_values } = sample;
+    kinds::compare(&reader.choice, history).map_err(|error| error.problem.to_string())?;
+    let choice = &reader.choice;
     let failures = reader.failures;
     // Which registers belong together is known only when all transactions are.
     let split = if name == "multi-register" { Split::Whole } else { split };
@@ -178,7 +181,16 @@ pub fn live<W: WantsLive>(
         ($machine:expr) => {{
             let machine = $machine;
             let values = Listened::to(history.values().clone(), most_values);
-            Ok(wants.take(Hearing { name, machine, failures, conventions, split, values }))
+            let (choice, unseen) = (choice.clone(), Unseen::of(choice));
+            Ok(wants.take(Hearing {
+                choice,
+                machine,
+                failures,
+                conventions,
+                split,
+                values,
+                unseen,
+            }))
         }};
     }
     match name {
@@ -238,13 +250,14 @@ pub fn recorded(
 
 /// A built-in specification that hears of operations.
 struct Hearing<M> {
-    name: &'static str,
+    choice: SpecChoice,
     machine: M,
     failures: Failures,
     conventions: Conventions,
     split: Split,
     /// The values heard so far; the machine has them too.
     values: Listened,
+    unseen: Unseen,
 }
 
 /// The values that were heard of and are not forgotten.
@@ -312,13 +325,17 @@ where
         self.values.put(Arc::clone(history.values()));
         self.machine.go_on_with(Arc::clone(history.values()));
         let operation = history.operation(OpId(0));
+        self.unseen.look(operation);
+        if let Some((_, problem)) = self.unseen.stranger(&self.choice) {
+            return Err(problem.to_string());
+        }
         if operation.key().is_present() && !self.machine.takes_key() {
-            return Err(format!("{} takes no key", self.name));
+            return Err(format!("{} takes no key", self.choice.name()));
         }
         match self.machine.decode(operation, self.failures) {
             Ok(decoded) => Ok(decoded),
             Err(Misfit::Unknown) => {
-                Err(format!("{} has no operation {}", self.name, Outside(told.method)))
+                Err(format!("{} has no operation {}", self.choice.name(), Outside(told.method)))
             }
             Err(Misfit::Expected(expected)) => Err(format!("{operation}: expected {expected}")),
         }

@@ -212,6 +212,9 @@ pub trait Versioned: Send {
     /// The state with what stands aside in another one.
     fn with_aside(&mut self, state: StateId, other: StateId) -> StateId;
 
+    /// Whether what stands aside is the same in two states.
+    fn is_same_aside(&self, state: StateId, other: StateId) -> bool;
+
     /// The classes that together say what this one says, if there are such; they are classes of
     /// this automaton only.
     fn split(&mut self, class: ClassId) -> Option<Vec<ClassId>>;
@@ -321,6 +324,11 @@ impl<S: Spec> Versioned for Rebased<'_, S> {
         let joined = self.intern(joined);
         self.joined.insert((state, other), joined);
         joined
+    }
+
+    fn is_same_aside(&self, state: StateId, other: StateId) -> bool {
+        let state = self.states.get(state);
+        self.versions.with_aside(state.clone(), self.states.get(other)) == *state
     }
 
     fn split(&mut self, class: ClassId) -> Option<Vec<ClassId>> {

@@ -21,15 +21,17 @@
 //! never returned: where it is too large, nothing is claimed ([`Course::MOST`]).
 //!
 //! It is asked three times: without lookers, for what may stand aside at a slot ([`Possible`]), which
-//! is what the look-ahead of keys goes by; with lookers that fit *some* state in which their key can
-//! be, where no way left means *no*; and with all gaps filled, where a way is the order. In the first
-//! two, operations that never returned may be used again and again, and times of what fills gaps are
-//! not compared, which allows more. It would be unsound there to let a looker fail for a reason that
-//! rests on a choice: it fits if any state does.
+//! is what the look-ahead of keys goes by; with all gaps filled, where a way is the order, and a
+//! looker sees its keys as the filling leaves them ([`Sights`]); and, where the first filling leaves
+//! no place for them, with lookers that fit *some* state in which their key can be, where no way left
+//! means *no*. To find an order takes less than to follow all states of all keys, so it comes first.
+//! In the first and the last, operations that never returned may be used again and again, and times
+//! of what fills gaps are not compared, which allows more. It would be unsound there to let a looker
+//! fail for a reason that rests on a choice: it fits if any state does.
 
 use super::Outcome;
 use super::core::{Core, Story};
-use super::key::Keys;
+use super::key::{Keys, Pending, Place};
 use super::layout::{Bounds, Index, Layout, NEVER};
 use super::silent::{self, Ending};
 use super::standing::Standing;
@@ -515,31 +517,105 @@ pub(super) fn place(keys: &mut Keys<'_>, start: StateId, filling: &[(u32, Index)
     let layout = keys.layout;
     let mut updates = layout.updates.clone();
     filling.iter().for_each(|&(slot, index)| updates[slot as usize] = Some(index));
-    let Some(states) = states(keys, start, &updates) else {
-        return Outcome::Open("the order along the versions is not right for the whole object");
-    };
-    let is_filler = |index: &Index| filling.iter().any(|(_, filler)| filler == index);
-    let silent = layout.silent.iter().copied().filter(|index| !is_filler(index));
+    let fillers: HashSet<Index> = filling.iter().map(|&(_, filler)| filler).collect();
+    let silent = layout.silent.iter().copied().filter(|index| !fillers.contains(index));
     let told = completed_lookers(layout).filter(|&index| layout.record(index).told.is_some());
-    let all = layout.asides.iter().copied().chain(told).chain(silent);
+    let between: Vec<Index> = told.chain(silent).collect();
+    let Some(sights) = Sights::along(keys, start, &updates, &between) else {
+        return Outcome::Open("the order along the versions is not right for every key");
+    };
+    let all = layout.asides.iter().copied().chain(between);
     let mut course = Course::new(layout, &layout.bounds(&updates), all, start);
     course.is_counted = true;
     let fits = |steps: &mut Steps<'_>, index: Index, slot: u32, aside: StateId| {
-        let joined = steps.automaton.with_aside(states[slot as usize], aside);
-        steps.fits_at(layout, slot, (index, layout.record(index).class), joined)
+        sights.of(index, slot).all(|(class, state)| {
+            let joined = steps.automaton.with_aside(state, aside);
+            steps.fits_at(layout, slot, (index, class), joined)
+        })
     };
     match course.run(&mut keys.steps, &mut { fits }) {
-        End::Through(ways) => {
-            let last = states.last().map_or(start, |&last| last);
-            finish(keys, &course, ways, (last, &updates))
-        }
+        End::Through(ways) => finish(keys, &course, ways, (start, &updates)),
         End::Stuck(slot, ways) if layout.gaps.is_empty() => {
-            let states = |_| Some(vec![states[slot as usize]]);
+            let states = |culprit: Index| match &sights.of(culprit, slot).collect::<Vec<_>>()[..] {
+                [] => Some(vec![start]),
+                &[(_, state)] => Some(vec![state]),
+                _ => None,
+            };
             Outcome::Core(course.core(&mut keys.steps, (slot, &ways), states))
         }
         End::Stuck(..) => Outcome::Open("what changes at no version fits nowhere"),
         End::TooMany => Outcome::Open("what changes at no version may have gone in too many ways"),
     }
+}
+
+/// What operations see of their keys, once all gaps are filled.
+struct Sights {
+    start: StateId,
+    /// The state of each key behind its places, by slot; nothing of a key that nobody sees.
+    along: Vec<Vec<(u32, StateId)>>,
+    /// The keys that an operation sees, with its class for each.
+    pieces: HashMap<Index, Vec<(usize, ClassId)>>,
+}
+
+impl Sights {
+    /// What some operations see; `None` if a key does not fit with these updates.
+    fn along(
+        keys: &mut Keys<'_>,
+        start: StateId,
+        updates: &[Option<Index>],
+        seers: &[Index],
+    ) -> Option<Sights> {
+        let seers: HashSet<Index> = seers.iter().copied().collect();
+        let along = vec![Vec::new(); keys.keys.len()];
+        let mut sights = Sights { start, along, pieces: HashMap::new() };
+        for key in 0..keys.keys.len() {
+            let one = &keys.keys[key];
+            let silents = one.silents.iter().map(|silent| (silent.index, silent.class));
+            let all = one.reads.iter().copied().chain(silents);
+            let mut is_seen = false;
+            for (index, class) in all.filter(|(index, _)| seers.contains(index)) {
+                sights.pieces.entry(index).or_default().push((key, class));
+                is_seen = true;
+            }
+            if is_seen {
+                sights.along[key] = filled(keys, key, start, updates)?;
+            }
+        }
+        Some(sights)
+    }
+
+    /// The classes of an operation for the keys that it sees, with their states at a slot.
+    fn of(&self, index: Index, slot: u32) -> impl Iterator<Item = (ClassId, StateId)> {
+        let pieces = self.pieces.get(&index).into_iter().flatten();
+        pieces.map(move |&(key, class)| {
+            let along = &self.along[key];
+            let place = along.partition_point(|&(at, _)| at <= slot).checked_sub(1);
+            (class, place.map_or(self.start, |place| along[place].1))
+        })
+    }
+}
+
+/// The state of a key behind each of its places, by slot, with these updates.
+fn filled(
+    keys: &mut Keys<'_>,
+    key: usize,
+    start: StateId,
+    updates: &[Option<Index>],
+) -> Option<Vec<(u32, StateId)>> {
+    let fillers: HashMap<Index, Pending> =
+        keys.keys[key].pending.iter().copied().zip(0..).collect();
+    let mut standing = keys.keys[key].start(start);
+    let mut along = Vec::with_capacity(keys.keys[key].places.len());
+    for at in 0..keys.keys[key].places.len() as u32 {
+        let Place { slot, is_gap, .. } = keys.keys[key].places[at as usize];
+        let filler = updates[slot as usize].filter(|_| is_gap);
+        standing = match filler.and_then(|filler| fillers.get(&filler)) {
+            Some(&pending) => keys.fill(key, at, standing, pending)?,
+            None => keys.pass(key, at, standing)?,
+        };
+        along.push((slot, keys.keys[key].state(standing)));
+    }
+    Some(along)
 }
 
 /// The order of a course that came through: what has not happened by then comes behind all others,
@@ -549,9 +625,16 @@ fn finish(
     keys: &mut Keys<'_>,
     course: &Course<'_>,
     ways: Vec<Walked>,
-    (last, updates): (StateId, &[Option<Index>]),
+    (start, updates): (StateId, &[Option<Index>]),
 ) -> Outcome {
     let layout = keys.layout;
+    let is_done = |(way, _): &&Walked| way.undone.is_empty();
+    if let Some(&(_, happened)) = ways.iter().find(is_done) {
+        return Outcome::Order(merged(layout, updates, course.story(happened)));
+    }
+    let Some(last) = last_state(keys, start, updates) else {
+        return Outcome::Open("the order along the versions is not right for the whole object");
+    };
     let version = layout.version(updates.len() as u32 - 1);
     let mut is_certain = layout.gaps.is_empty();
     for (way, happened) in ways {
@@ -563,8 +646,7 @@ fn finish(
             let is_placed = updates.contains(&Some(index)) || used.contains(&index);
             layout.record(index).ret == NEVER && !is_placed
         };
-        let helpers =
-            if silent.is_empty() { Vec::new() } else { lasting.filter(is_free).collect() };
+        let helpers = lasting.filter(is_free).collect();
         let state = keys.steps.automaton.with_aside(last, way.aside);
         match silent::ending(keys, (state, version), silent, helpers) {
             Ending::Order(end) => {
@@ -585,10 +667,9 @@ fn finish(
     }
 }
 
-/// The state of the whole object at each slot, what stands aside left as it was at the start.
-fn states(keys: &mut Keys<'_>, start: StateId, updates: &[Option<Index>]) -> Option<Vec<StateId>> {
+/// The state of the whole object behind all slots, what stands aside left as it was at the start.
+fn last_state(keys: &mut Keys<'_>, start: StateId, updates: &[Option<Index>]) -> Option<StateId> {
     let mut state = start;
-    let mut states = Vec::with_capacity(updates.len());
     for (update, slot) in updates.iter().zip(0..) {
         if let Some(index) = update {
             let record = *keys.layout.record(*index);
@@ -597,9 +678,8 @@ fn states(keys: &mut Keys<'_>, start: StateId, updates: &[Option<Index>]) -> Opt
                 None => keys.steps.untold(state, record.class, keys.layout.version(slot))?,
             };
         }
-        states.push(state);
     }
-    Some(states)
+    Some(state)
 }
 
 /// The whole order: in each slot its update, then reads and what was put there. A read comes before

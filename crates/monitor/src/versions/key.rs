@@ -139,6 +139,12 @@ impl Key {
         self.way = vec![unseen; self.places.len()];
     }
 
+    /// Whether nothing of the key happens at a place if it does not fill it.
+    fn is_still(&self, at: u32) -> bool {
+        let Place { update, is_sole, reads, .. } = &self.places[at as usize];
+        update.is_none() && !is_sole && reads.is_empty() && self.silents.is_empty()
+    }
+
     /// The first gap of a filling, by place, and what fills it.
     pub fn first(&self, filling: Filling) -> Option<(u32, Pending)> {
         let link = self.links.get(filling.0 as usize)?;
@@ -228,11 +234,18 @@ impl Keys<'_> {
         if passage.before == standing {
             return (passage.after != NOWHERE).then_some(passage.after);
         }
-        let after = match self.keys[key].passed.get(&(at, standing)) {
-            Some(&known) => self.steps.recall(known),
-            None => self.step_past(key, at, standing),
+        // Where nothing of the key happens there is nothing to remember: most places are gaps that
+        // other keys fill.
+        let is_still = self.keys[key].is_still(at);
+        let known = |one: &Key| one.passed.get(&(at, standing)).copied();
+        let after = match is_still {
+            true => Some(standing),
+            false => match known(&self.keys[key]) {
+                Some(known) => self.steps.recall(known),
+                None => self.step_past(key, at, standing),
+            },
         };
-        if passage.before != NOWHERE && self.room > 0 {
+        if !is_still && passage.before != NOWHERE && self.room > 0 {
             let behind = (passage.after != NOWHERE).then_some(passage.after);
             let known = self.keys[key].passed.insert((at, passage.before), behind);
             self.room -= usize::from(known.is_none());

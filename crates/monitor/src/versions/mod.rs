@@ -220,6 +220,15 @@ fn search(keys: &mut Keys<'_>, start: StateId, fillings: &mut Vec<Filling>) -> O
             Err(_) => return Outcome::Core(Core::of_key(keys, key, start)),
         }
     }
+    // To put asides into the first order that is found takes less than to ask whether one could be.
+    let has_asides = !keys.layout.asides.is_empty();
+    if has_asides
+        && let Found::Filling(placed) = Search::new(keys, start, fillings)
+            .run(EASY, |keys, filling| Some(aside::place(keys, start, filling)))
+        && !matches!(placed, Outcome::Open(_))
+    {
+        return placed;
+    }
     if let Some(core) = aside::contradiction(keys, start) {
         return Outcome::Core(core);
     }

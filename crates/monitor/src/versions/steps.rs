@@ -49,7 +49,7 @@ impl<'a> Steps<'a> {
         if before == after || matches!(self.possible, Possible::Constant) {
             return true;
         }
-        let is_left = self.automaton.with_aside(after, before) == after;
+        let is_left = self.automaton.is_same_aside(after, before);
         if !is_left {
             self.decline("an update changes what is said to change at no version".to_owned());
         }

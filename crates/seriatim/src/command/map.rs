@@ -83,7 +83,21 @@ fn map_named(name: &str) -> Result<Map, Failure> {
         let names: Vec<&str> = ready_maps().map(|ready| ready.name).collect();
         Failure(format!("{why}; the ready maps are {}", names.join(", ")))
     })?;
-    Ok(Map::parse(&path_in_line(Path::new(name)), &text)?)
+    let source = path_in_line(Path::new(name));
+    Map::parse(&source, &text).map_err(|error| match is_of_a_log(&text) {
+        true => Failure(format!(
+            "{source} looks like a log; a map is a file of rules in TOML, and comes before the log: \
+             `seriatim map MAP --try LOG`, `seriatim check --map MAP LOG`"
+        )),
+        false => error.into(),
+    })
+}
+
+/// Whether a text that is no map begins as JSON or EDN do: no TOML begins so.
+fn is_of_a_log(text: &str) -> bool {
+    let text = text.trim_start();
+    let inner = text.strip_prefix('[').map(str::trim_start);
+    text.starts_with(['{', '(']) || inner.is_some_and(|inner| inner.starts_with(['{', '#']))
 }
 
 /// List the ready maps, show one, or try a map on a log
@@ -148,6 +162,10 @@ fn show(name: &str) -> Result<Exit, Failure> {
 
 /// Tries the ready maps, and shows what those that read the whole log make of it.
 fn try_all(log: &Path) -> Result<Exit, Failure> {
+    if is_map(log) {
+        let name = path_in_line(log);
+        return Err(Failure(format!("{name} is a map; to try it: seriatim map {name} --try LOG")));
+    }
     let mut exit = Exit::BadInput;
     let mut refusals = Vec::new();
     for ready in ready_maps() {
@@ -166,6 +184,12 @@ fn try_all(log: &Path) -> Result<Exit, Failure> {
         say(&starter(log))?;
     }
     Ok(exit)
+}
+
+/// Whether a file is a map, as its name says.
+fn is_map(path: &Path) -> bool {
+    let is_toml = path.extension().is_some_and(|extension| extension == "toml");
+    is_toml && text_of(path).is_ok_and(|text| Map::parse("", &text).is_ok())
 }
 
 /// A map to start one's own from, for a log that no ready map reads: what stands in capitals is for
