@@ -1036,6 +1036,13 @@ class Execution:
             return None
         return self.value_of(number) if "value" in self.program.fields else NULL
 
+    def tell_entry(self, content):
+        """Tells the values apart that the tracked key may have, if methods need it."""
+        if any(method.needs_value() for method in self.program.methods):
+            entry = content.entry(self.state, NOW)
+            if entry is not None:
+                self.value_of(entry)
+
     def told(self, word, op, held):
         """The result of a word of a role, where this was held."""
         if word in ("0", "1"):
@@ -1723,7 +1730,9 @@ class Check:
                 except NoFit:
                     return
                 if state.op:
-                    Execution(self.program, state, choices).observe(self.content, state.op)
+                    execution = Execution(self.program, state, choices)
+                    execution.tell_entry(self.content)
+                    execution.observe(self.content, state.op)
                 state.settle()
                 described = covers(view, state) or self.index.covers(state)
                 need(described, f"no view describes it after the effect of line {line}", Rejected)

@@ -123,10 +123,11 @@ impl Execution<'_> {
             Spec::Set => {
                 let was = content.entry(&self.state.graph, Time::Before)?;
                 let is = content.entry(&self.state.graph, Time::Now)?;
-                if was == is {
+                let written = |id| self.state.graph.node(id).overwritten.is_some();
+                if was == is && !is.is_some_and(written) {
                     return Ok(());
                 }
-                let (was, is) = (self.held(was)?, self.held(is)?);
+                let (was, is) = (self.held(was, Time::Before)?, self.held(is, Time::Now)?);
                 if was == is {
                     return Ok(());
                 }
@@ -154,11 +155,16 @@ impl Execution<'_> {
     }
 
     /// What is held under the tracked key, given the node: for a set, which has no values, null.
-    fn held(&mut self, node: Option<NodeId>) -> Result<Option<Scalar>, Objection> {
-        match node {
-            Some(id) if self.object.has(Field::Value) => self.value_of(id).map(Some),
-            Some(_) => Ok(Some(Scalar::Null)),
-            None => Ok(None),
+    fn held(
+        &mut self,
+        node: Option<NodeId>,
+        time: Time,
+    ) -> Result<Option<Scalar>, Objection> {
+        match (node, time) {
+            (Some(_), _) if !self.object.has(Field::Value) => Ok(Some(Scalar::Null)),
+            (Some(id), Time::Before) => self.value_before(id).map(Some),
+            (Some(id), Time::Now) => self.value_of(id).map(Some),
+            (None, _) => Ok(None),
         }
     }
 
@@ -230,6 +236,18 @@ impl Execution<'_> {
             _ => None,
         };
         if let Some(Item::Node(id)) = told {
+            self.value_of(id)?;
+        }
+        Ok(())
+    }
+
+    /// Tells the values apart that the node with the tracked key may hold, if methods of a map need
+    /// it: others may have put it there.
+    pub fn tell_entry(&mut self, content: &Content) -> Result<(), Objection> {
+        let needed = |role: &Role| matches!(role, Role::OnKey(does) if does.needs_value());
+        if self.object.roles.iter().any(needed)
+            && let Some(id) = content.entry(&self.state.graph, Time::Now)?
+        {
             self.value_of(id)?;
         }
         Ok(())

@@ -291,6 +291,13 @@ impl Abstraction {
         }
     }
 
+    /// The node with the tracked key, if its value is not known and some method depends on it.
+    pub fn untold_entry(&self, model: &Model, view: &View) -> Option<usize> {
+        let asked = model.tracking == Tracking::Key && model.asks_values();
+        let entry = if asked { self.entry(view).ok()? } else { None };
+        entry.filter(|node| view.nodes[*node].values.count_ones() > 1)
+    }
+
     /// Whether the object is as its specification says at the start: empty.
     pub fn is_empty(&self, model: &Model, view: &View) -> Result<bool, Obstacle> {
         match model.tracking {

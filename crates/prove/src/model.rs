@@ -159,10 +159,14 @@ impl Role {
 }
 
 impl Model {
+    /// Whether some method depends on the value of the first item, or of the tracked key.
+    pub fn asks_values(&self) -> bool {
+        self.roles.iter().any(|role| role.asks_value())
+    }
+
     /// The colour of a node of the content, as a bit, if it has one only and some method asks.
     pub fn told_colour(&self, values: Values) -> Values {
-        let asked = self.roles.iter().any(|role| role.asks_value());
-        if asked && values.count_ones() == 1 { values & ANY_COLOUR } else { 0 }
+        if self.asks_values() && values.count_ones() == 1 { values & ANY_COLOUR } else { 0 }
     }
 
     /// The program as a model, or why it is refused; none if the reduction is no other than the one

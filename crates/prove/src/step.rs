@@ -229,17 +229,17 @@ fn change(abstraction: &Abstraction, run: &mut Run) -> Ran<Change> {
 }
 
 /// Of a map, picks the values that the tracked key had before the step and has now, if the step
-/// changes which node is the one with the key.
+/// changes which node is the one with the key, or what it holds.
 fn know_values(abstraction: &Abstraction, run: &mut Run) -> Ran<()> {
     let model = run.model;
     if model.tracking != Tracking::Key || !model.fields.contains(&Field::Value) {
         return Ok(());
     }
     let (was, is) = (abstraction.entry(&run.before)?, abstraction.entry(&run.after)?);
-    if was != is {
-        for node in was.into_iter().chain(is) {
-            run.value(node)?;
-        }
+    let written = |node: usize| run.before.nodes[node].values != run.after.nodes[node].values;
+    if was != is || was.is_some_and(written) {
+        was.map_or(Ok(()), |node| run.know_value_before(node))?;
+        is.map_or(Ok(()), |node| run.value(node).map(|_| ()))?;
     }
     Ok(())
 }
