@@ -155,11 +155,7 @@ impl Execution<'_> {
     }
 
     /// What is held under the tracked key, given the node: for a set, which has no values, null.
-    fn held(
-        &mut self,
-        node: Option<NodeId>,
-        time: Time,
-    ) -> Result<Option<Scalar>, Objection> {
+    fn held(&mut self, node: Option<NodeId>, time: Time) -> Result<Option<Scalar>, Objection> {
         match (node, time) {
             (Some(_), _) if !self.object.has(Field::Value) => Ok(Some(Scalar::Null)),
             (Some(id), Time::Before) => self.value_before(id).map(Some),

@@ -280,7 +280,8 @@ impl<'a> Draw<'a> {
         let stores =
             stores.map(|(v, told)| format!("{} = {}", name(*v), scalar_text(told.shown())));
         let before: Vec<String> = references.chain(scalars).chain(places).collect();
-        let after: Vec<String> = moves.chain(links).chain(marks).chain(held).chain(stores).collect();
+        let after: Vec<String> =
+            moves.chain(links).chain(marks).chain(held).chain(stores).collect();
         format!("before: {}\n after: {}", before.join(", "), after.join(", "))
     }
 }

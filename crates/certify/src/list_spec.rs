@@ -82,9 +82,7 @@ impl OnKey {
 
     /// Whether the result of the method, or what it leaves, depends on the value that is held.
     pub fn needs_value(self) -> bool {
-        self.0[1].is_some_and(|(after, result)| {
-            after == Held::Argument || result == Given::Before
-        })
+        self.0[1].is_some_and(|(after, result)| after == Held::Argument || result == Given::Before)
     }
 }
 
@@ -311,8 +309,8 @@ impl Run<'_> {
             Known::One(Piece::Value) => Held::Argument,
             _ => return None,
         };
-        let right = self.known(key)? == Known::One(Piece::Given)
-            && matches!(self.content, Known::Keyed(_));
+        let right =
+            self.known(key)? == Known::One(Piece::Given) && matches!(self.content, Known::Keyed(_));
         self.content = right.then_some(Known::Keyed(after))?;
         Some(())
     }

@@ -22,10 +22,7 @@ pub fn trimmed(program: &Program, text: &str) -> Result<String, Refusal> {
 
 /// Leaves out what others cover and checks the rest: what is accepted, and its text. Every line is
 /// read once and by itself, so the entries that are left are those of that text.
-pub fn trimmed_and_certified(
-    program: &Program,
-    text: &str,
-) -> Result<(Accepted, String), Refusal> {
+pub fn trimmed_and_certified(program: &Program, text: &str) -> Result<(Accepted, String), Refusal> {
     let object = Object::named_in(program, text).map_err(Refusal::Program)?;
     let mut certificate = read(text, &object).map_err(Refusal::Text)?;
     let needless = needless(&certificate);

@@ -604,6 +604,96 @@ method void() -> bool { return true }
         assert!(of(&deque).is_err());
     }
 
+    const MAP: &str = "object o : s
+spec s {
+  var m: map<key, value> = {}
+  method put(k: key, v: value) -> value? { let old = m[k]; m[k] = v; return old }
+  method add(k: key, v: value) -> bool {
+    if k in m { return false }
+    m[k] = v
+    return true
+  }
+  method set(k: key, v: value) { if m[k] != null { m[k] = v } }
+  method make(k: key, v: value) -> value { if m[k] == null { m[k] = v } return m[k] }
+  method get(k: key) -> value? { return m[k] }
+  method has(k: key) -> bool { return k in m }
+  method take(k: key) -> value? { let old = m[k]; m[k] = null; return old }
+  method wait(k: key) -> value? { assume k in m; return m[k] }
+}
+var x: int = 0
+method put(k: key, v: value) -> value? { return v }
+method add(k: key, v: value) -> bool { return true }
+method set(k: key, v: value) { x = 0 }
+method make(k: key, v: value) -> value { return v }
+method get(k: key) -> value? { return empty }
+method has(k: key) -> bool { return true }
+method take(k: key) -> value? { return empty }
+method wait(k: key) -> value? { return empty }
+";
+
+    /// What the roles of a map say is what the interpreter of the language does, with the key, with
+    /// another value and with the argument already there, and with another key beside it.
+    #[test]
+    fn roles_of_a_map_do_what_the_specification_does() {
+        let (kind, roles) = of(MAP).expect("understood");
+        assert_eq!(kind, Kind::Set);
+        let program = seriatim_lang::check(MAP).expect("a program");
+        let bounds = Bounds { values: 3, keys: 3, nodes: None, capacity: None };
+        let spec = Spec::new(program.spec.clone().expect("named"), bounds);
+        let other = (Datum::Key(2), Datum::Value(0));
+        for (method, role) in program.methods.iter().zip(roles) {
+            let Role::OnKey(does) = role else { panic!("{role:?}") };
+            let number = spec.method(&method.name).expect("specified");
+            let arguments = &[Datum::Key(1), Datum::Value(2)][..method.params.len()];
+            for held in [None, Some(1), Some(2)] {
+                let state = |held: Option<i32>| {
+                    let entry = held.map(|value| (Datum::Key(1), Datum::Value(value)));
+                    vec![Datum::map(entry.into_iter().chain([other.clone()]).collect())]
+                };
+                let outcomes = spec.outcomes(&state(held), number, arguments).expect("it runs");
+                let expected = match does.case(held.is_some()) {
+                    KeyCase::Waits => vec![],
+                    KeyCase::Ends { after, result } => {
+                        let after = match after {
+                            Entry::Nothing => None,
+                            Entry::Old => held,
+                            Entry::New => Some(2),
+                        };
+                        let result = match result {
+                            Told::Nothing => outcomes[0].1.clone(),
+                            Told::Bool(result) => Datum::Bool(result),
+                            Told::Null => Datum::Null,
+                            Told::Old => Datum::Value(held.expect("a value")),
+                            Told::New => Datum::Value(2),
+                        };
+                        vec![(state(after), result)]
+                    }
+                };
+                assert_eq!(outcomes, expected, "{} of {held:?}", method.name);
+            }
+        }
+    }
+
+    #[test]
+    fn what_compares_values_of_a_map_or_asks_for_other_keys_has_no_role() {
+        for (old, new) in [
+            (
+                "let old = m[k]; m[k] = v; return old",
+                "let old = m[k]; if old != v { m[k] = v } return old",
+            ),
+            ("return k in m", "return len(m) > 0"),
+            ("m[k] = null; return old", "m = {}; return old"),
+            ("map<key, value> = {}", "map<key, value?> = {}"),
+            ("map<key, value> = {}", "map<value, value> = {}"),
+        ] {
+            let source = MAP.replacen(old, new, 1);
+            assert_ne!(source, MAP, "{old}");
+            if seriatim_lang::check(&source).is_ok() {
+                assert!(of(&source).is_err(), "{new}");
+            }
+        }
+    }
+
     #[test]
     fn roles_are_found_at_either_end() {
         let roles = vec![

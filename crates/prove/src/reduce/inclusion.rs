@@ -261,9 +261,10 @@ fn a_table_is_a_product_of_its_buckets() {
     let long = std::env::var_os("SERIATIM_LONG").is_some();
     let (runs, most) = if long { (60, usize::MAX) } else { (6, 12) };
     let (mut found, mut divided) = (0, 0);
-    let names = ["hash_set", "hash_set_counted", "hash_spin_set", "hash_lazy_list", "hash_michael"];
+    let sets = ["hash_set", "hash_set_counted", "hash_spin_set", "hash_lazy_list", "hash_michael"];
+    let names = sets.into_iter().chain(["hash_map"]);
     let broken = ["broken/hash_spin_set_test_then_set", "broken/hash_lazy_list_no_validation"];
-    for name in names.into_iter().chain(broken) {
+    for name in names.chain(broken) {
         let mutants = mutants::mutants(&source(name));
         for text in std::iter::once(source(name)).chain(mutants.into_iter().take(most)) {
             let Ok(program) = check(&text) else { continue };
