@@ -74,7 +74,8 @@ pub fn is_weaker(weaker: &Effect, other: &Effect) -> bool {
         && behind.into_iter().all(|(a, b)| *a == Behind::Unknown || a == b)
         && (&weaker.scalars, &weaker.equal) == (&other.scalars, &other.equal)
         && (&weaker.links, &weaker.marks) == (&other.links, &other.marks)
-        && weaker.values == other.values
+        && weaker.values.len() == other.values.len()
+        && weaker.values.iter().zip(&other.values).all(|(a, b)| a.0 == b.0 && a.1.covers(b.1))
         && (&weaker.moves, &weaker.stores) == (&other.moves, &other.stores)
 }
 

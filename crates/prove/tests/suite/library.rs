@@ -9,7 +9,7 @@ const ALL: Counted = Counted::Reachable;
 const UNMARKED: Counted = Counted::ReachableUnmarked;
 
 /// Name, root, and content of what is proved in a moment.
-const QUICK: [(&str, &str, Begin, Counted); 33] = [
+const QUICK: [(&str, &str, Begin, Counted); 36] = [
     ("treiber", "top", Begin::AtRoot, ALL),
     ("coarse_stack", "top", Begin::AtRoot, ALL),
     ("coarse_queue", "head", Begin::BehindDummy, ALL),
@@ -41,6 +41,9 @@ const QUICK: [(&str, &str, Begin, Counted); 33] = [
     ("hash_spin_set", "table.0", Begin::AtRoot, ALL),
     ("hash_set_counted", "table.0", Begin::AtRoot, ALL),
     ("coarse_map", "head", Begin::AtRoot, ALL),
+    ("clh_stack", "top", Begin::AtRoot, ALL),
+    ("clh_queue", "head", Begin::BehindDummy, ALL),
+    ("clh_set", "head", Begin::AtRoot, ALL),
     ("counted_map", "head", Begin::AtRoot, ALL),
     ("lock_coupling_map", "head", Begin::AtRoot, ALL),
 ];
