@@ -196,29 +196,35 @@ class Method:
         self.name, entry, end, first, self.role, *self.detail = left.split()
         self.entry, self.end, self.first = int(entry), int(end), int(first)
         self.params = [Kind(word) for word in params.split()]
-        wanted = {"put": ["value"], "key": ["key"]}.get(self.role, [])
+        wanted = {"put": [["value"]], "key": [["key"], ["key", "value"]]}.get(self.role, [[]])
         need(self.role in ("put", "take", "peek", "ask", "key"), f"role `{self.role}`")
-        need([k.word for k in self.params] == wanted, f"parameters of `{self.name}`")
+        need([k.word for k in self.params] in wanted, f"parameters of `{self.name}`")
         need(not any(k.nullable for k in self.params), f"parameters of `{self.name}`")
         if self.role == "key":
             self.cases = [None if c == "waits" else c.split(",") for c in self.detail]
 
     def calls(self):
-        if self.role == "put":
-            return [(("value", 0),), (("value", 1),)]
-        if self.role == "key":
-            return [(("key", c),) for c in (BELOW, TRACKED, ABOVE)]
-        return [()]
+        found = [()]
+        for kind in self.params:
+            options = [("value", 0), ("value", 1)]
+            if kind.word == "key":
+                options = [("key", c) for c in (BELOW, TRACKED, ABOVE)]
+            found = [call + (option,) for call in found for option in options]
+        return found
 
-    def may_change(self, member):
-        case = self.cases[member]
-        return case is not None and case[0] != str(int(member))
+    def change(self, held):
+        """What is held afterwards and returned, if what is held under the key changes."""
+        case = self.cases[held]
+        return case if case is not None and case[0] != str(int(held)) else None
 
-    def result_after_change(self, result):
-        return any(self.may_change(m) and self.cases[m][1] == result for m in (False, True))
+    def result_of_change(self):
+        """What is returned after a change, if that follows from the call."""
+        results = {case[1] for case in map(self.change, (False, True)) if case is not None}
+        return results.pop() if len(results) == 1 and "old" not in results else None
 
-    def result_unchanged(self, member, result):
-        return self.cases[member] == [str(int(member)), result]
+    def needs_value(self):
+        return self.role == "key" and self.cases[True] is not None and (
+            self.cases[True][0] == "new" or self.cases[True][1] == "old")
 
 
 class Instruction:
@@ -683,8 +689,10 @@ def read_ghost(text):
         elif word in ("first0", "first1"):
             ghost.firsts |= 1 << int(word[5])
         else:
-            need(word in ("got0", "got1"), f"`{word}` is no history")
-            ghost.got = ("value", int(word[3]))
+            got = {"got0": ("value", 0), "got1": ("value", 1), "gotnull": NULL}
+            got.update({"gotno": ("int", 0), "gotyes": ("int", 1)})
+            need(word in got, f"`{word}` is no history")
+            ghost.got = got[word]
     return ghost
 
 
@@ -704,8 +712,9 @@ class Content:
         need(end != "cycle" or spec == "set", "the list may have a cycle", Rejected)
         return items[1:] if self.behind_dummy else items
 
-    def is_member(self, state, time):
-        found = False
+    def entry(self, state, time):
+        """The first node that counts and has the tracked key."""
+        found = None
         for sort, number in self.items("set", state, time):
             if sort == "seg":
                 hidden = [a for a in members(state.segments[number][0]) if a[0] == TRACKED]
@@ -713,7 +722,8 @@ class Content:
             else:
                 at = time if state.nodes[number][2] else NOW
                 look = state.look(number, at)
-                found = found or (look[0] == TRACKED and self.counts(look))
+                if found is None and look[0] == TRACKED and self.counts(look):
+                    found = number
         return found
 
     def counts(self, look):
@@ -721,7 +731,7 @@ class Content:
 
     def is_empty(self, spec, state):
         if spec == "set":
-            return not self.is_member(state, NOW)
+            return self.entry(state, NOW) is None
         return not self.items(spec, state, NOW)
 
     def first(self, spec, state, choices):
@@ -990,11 +1000,18 @@ class Execution:
         program, state = self.program, self.state
         method = program.methods[op.method]
         if program.spec == "set":
-            was, now = content.is_member(state, BEFORE), content.is_member(state, NOW)
+            was, now = content.entry(state, BEFORE), content.entry(state, NOW)
             if was == now:
                 return
-            may = method.role == "key" and method.may_change(was) and op.args[0] == ("key", TRACKED)
-            need(may, "the step changes the content as its operation must not", Rejected)
+            was, now = self.held(was), self.held(now)
+            if was == now:
+                return
+            case = method.role == "key" and op.args[0] == ("key", TRACKED) and method.change(was is not None)
+            need(case, "the step changes the content as its operation must not", Rejected)
+            left = None if case[0] == "0" else op.args[1] if len(op.args) > 1 else NULL
+            need(now == left, "the step leaves what its operation must not leave", Rejected)
+            if method.result_of_change() is None:
+                op.ghost.got = self.told(case[1], op, was)
         else:
             was = content.items(program.spec, state, BEFORE)
             now = content.items(program.spec, state, NOW)
@@ -1013,11 +1030,34 @@ class Execution:
         need(not op.ghost.done, "the operation changes the content twice", Rejected)
         op.ghost.done = True
 
+    def held(self, number):
+        """What is held under the tracked key, given the node: in a set, which has no values, null."""
+        if number is None:
+            return None
+        return self.value_of(number) if "value" in self.program.fields else NULL
+
+    def tell_entry(self, content):
+        """Tells the values apart that the tracked key may have, if methods need it."""
+        if any(method.needs_value() for method in self.program.methods):
+            entry = content.entry(self.state, NOW)
+            if entry is not None:
+                self.value_of(entry)
+
+    def told(self, word, op, held):
+        """The result of a word of a role, where this was held."""
+        if word in ("0", "1"):
+            return ("int", int(word))
+        return {"-": None, "null": NULL, "old": held, "new": op.args[-1]}[word]
+
     def observe(self, content, op, tells=False):
         state, spec = self.state, self.program.spec
         if spec == "set":
-            member = content.is_member(state, NOW)
-            op.ghost.yes, op.ghost.no = op.ghost.yes or member, op.ghost.no or not member
+            entry = content.entry(state, NOW)
+            if tells and entry is not None and self.program.methods[op.method].needs_value():
+                self.value_of(entry)
+            op.ghost.yes, op.ghost.no = op.ghost.yes or entry is not None, op.ghost.no or entry is None
+            if entry is not None and state.nodes[entry][1] in (1, 2):
+                op.ghost.firsts |= state.nodes[entry][1]
             return
         first = content.first(spec, state, self.choices)
         if tells and first and first[0] == "node" and self.program.methods[op.method].role == "peek":
@@ -1045,14 +1085,33 @@ class Execution:
             need(len(result) == 1 and result[0][0] == "int", "a result", Rejected)
             right = ghost.yes if (result[0][1] != 0) == (method.detail == ["1"]) else ghost.no
         else:
-            need(all(r[0] == "int" for r in result) and len(result) < 2, "a result", Rejected)
-            said = str(int(result[0][1] != 0)) if result else "-"
-            if ghost.done:
-                right = method.result_after_change(said)
-            else:
-                right = ghost.yes and method.result_unchanged(True, said)
-                right = right or (ghost.no and method.result_unchanged(False, said))
+            right = self.is_right(method, op, result)
         need(right, "the result was perhaps right at no moment since the call", Rejected)
+
+    def is_right(self, method, op, result):
+        """Whether an operation on the tracked key may return this."""
+        ghost = op.ghost
+        need(len(result) < 2, "a result", Rejected)
+        said = result[0] if result else None
+        if said is not None and said[0] == "int":
+            said = ("int", int(said[1] != 0))
+
+        def was(scalar):
+            return scalar is not None and scalar[0] == "value" and ghost.firsts >> scalar[1] & 1
+
+        if ghost.done:
+            fixed = method.result_of_change()
+            answer = ghost.got if fixed is None else self.told(fixed, op, None)
+            return said == answer and (fixed is not None or answer is not None)
+        nothing, some = method.cases
+        if ghost.no and nothing and nothing[0] == "0" and said == self.told(nothing[1], op, None):
+            return True
+        if some and some[0] == "1" and some[1] == "old":
+            return bool(was(said))
+        if some and some[0] == "1":
+            return ghost.yes and said == self.told(some[1], op, None)
+        given = op.args[-1]
+        return bool(some and some[0] == "new" and was(given) and said == self.told(some[1], op, given))
 
 
 # What others see of a step.
@@ -1671,7 +1730,9 @@ class Check:
                 except NoFit:
                     return
                 if state.op:
-                    Execution(self.program, state, choices).observe(self.content, state.op)
+                    execution = Execution(self.program, state, choices)
+                    execution.tell_entry(self.content)
+                    execution.observe(self.content, state.op)
                 state.settle()
                 described = covers(view, state) or self.index.covers(state)
                 need(described, f"no view describes it after the effect of line {line}", Rejected)

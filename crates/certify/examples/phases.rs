@@ -28,9 +28,16 @@ fn main() {
         let mut mark = || marks.push((processor() - start.0, start.1.elapsed().as_secs_f64()));
         let outcome = prove(&program, &Options::default());
         mark();
-        let Outcome::Proved(proof) = outcome else {
-            println!("{name:<28} is not proved");
-            continue;
+        let proof = match outcome {
+            Outcome::Proved(proof) => proof,
+            Outcome::Unknown(stuck) => {
+                println!("{name:<28} is not proved: {}", stuck.obstacle.text());
+                continue;
+            }
+            Outcome::Refused(why) => {
+                println!("{name:<28} is refused: {why}");
+                continue;
+            }
         };
         let text = proof.certificate(&program).expect("a certificate");
         mark();

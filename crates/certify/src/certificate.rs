@@ -85,6 +85,8 @@ pub struct Effect {
     pub links: Vec<(usize, Target)>,
     /// Marks written.
     pub marks: Vec<(usize, bool)>,
+    /// Values written: what the node may hold afterwards.
+    pub values: Vec<(usize, Values)>,
     /// Shared references written.
     pub moves: Vec<(Reference, Target)>,
     /// Other shared variables written.

@@ -11,11 +11,26 @@
 //! operation on that key that may change it may, in its direction and once; a result that tells of
 //! no change needs a moment since the call at which it was correct. Operations on other keys must
 //! leave it alone; their own results are checked where their key is the tracked one.
+//!
+//! *Maps.* The content is the value of the first node with the tracked key that counts. A step
+//! changes it where that value has another colour afterwards. Let contents w and u before and after
+//! a step be different. Under the colouring in which u alone is blue, or w if nothing is left, the
+//! step is seen to change the content; so an operation on this key did it, which was called with u,
+//! or which may remove. Both of two such steps of one operation are seen under the colouring of its
+//! argument. What it returns is fixed by the change; where it is the value w, take the colouring of
+//! w. An operation that is not seen to change anything under the colouring of its argument v changed
+//! nothing. What it returns is then right where nothing was held, or some value if any will do, or
+//! the value that it returns, or v itself, which it puts there again; that there was such a moment
+//! is asked under the colourings of the result and of v.
+//!
+//! It would be unsound to compare nothing but whether something is held, to take two colours for
+//! certain of which one is possible, or to fix a result by a value that the step left.
 
 use crate::execute::{Execution, Objection};
 use crate::heap_graph::{End, HeapGraph, Item, Time};
-use crate::object::{Object, Role, Spec};
-use crate::scalar::{Class, Mark, Scalar, Values};
+use crate::list_spec::{Given, Held, OnKey};
+use crate::object::{Field, Object, Role, Spec};
+use crate::scalar::{Class, Mark, NodeId, Scalar, Values};
 use crate::state::Operation;
 
 /// How the list stands for the content.
@@ -51,9 +66,9 @@ impl Content {
         Ok(items)
     }
 
-    /// Whether the tracked key is in the list.
-    fn is_member(&self, graph: &HeapGraph, time: Time) -> Result<bool, Objection> {
-        let mut found = false;
+    /// The first node in the list that counts and has the tracked key.
+    fn entry(&self, graph: &HeapGraph, time: Time) -> Result<Option<NodeId>, Objection> {
+        let mut found = None;
         for item in self.items(Spec::Set, graph, time)? {
             match item {
                 Item::Node(id) => {
@@ -63,7 +78,9 @@ impl Content {
                         Time::Now => node.now,
                     };
                     let counts = self.counts_marked || !face.mark.is_set();
-                    found |= node.class == Class::Tracked && counts;
+                    if node.class == Class::Tracked && counts {
+                        found = found.or(Some(id));
+                    }
                 }
                 Item::Segment(id) => {
                     let mut attributes = graph.segment(id).attributes.iter();
@@ -80,7 +97,7 @@ impl Content {
     /// Whether nothing is in the object, as at the start.
     pub fn is_empty(&self, object: &Object, graph: &HeapGraph) -> Result<bool, Objection> {
         match object.spec {
-            Spec::Set => Ok(!self.is_member(graph, Time::Now)?),
+            Spec::Set => Ok(self.entry(graph, Time::Now)?.is_none()),
             Spec::Stack | Spec::Queue => Ok(self.items(object.spec, graph, Time::Now)?.is_empty()),
             Spec::Cell => match &object.cell {
                 Some(cell) => cell.starts_right(&graph.shared),
@@ -104,15 +121,18 @@ impl Execution<'_> {
         let role = self.object.roles[operation.method as usize];
         match self.object.spec {
             Spec::Set => {
-                let was = content.is_member(&self.state.graph, Time::Before)?;
-                let is = content.is_member(&self.state.graph, Time::Now)?;
+                let was = content.entry(&self.state.graph, Time::Before)?;
+                let is = content.entry(&self.state.graph, Time::Now)?;
+                let written = |id| self.state.graph.node(id).overwritten.is_some();
+                if was == is && !is.is_some_and(written) {
+                    return Ok(());
+                }
+                let (was, is) = (self.held(was, Time::Before)?, self.held(is, Time::Now)?);
                 if was == is {
                     return Ok(());
                 }
-                let may = matches!(role, Role::OnKey(does) if does.changes(was));
-                if !may || operation.argument() != Scalar::Key(Class::Tracked) {
-                    return Err("the step changes the content as its operation must not".to_owned());
-                }
+                operation.ghost.got = changed(role, operation, was, is)
+                    .ok_or("the step changes the content as its operation must not")?;
             }
             Spec::Stack | Spec::Queue => {
                 let was = content.items(self.object.spec, &self.state.graph, Time::Before)?;
@@ -132,6 +152,16 @@ impl Execution<'_> {
             return Err("the operation changes the content a second time".to_owned());
         }
         Ok(())
+    }
+
+    /// What is held under the tracked key, given the node: for a set, which has no values, null.
+    fn held(&mut self, node: Option<NodeId>, time: Time) -> Result<Option<Scalar>, Objection> {
+        match (node, time) {
+            (Some(_), _) if !self.object.has(Field::Value) => Ok(Some(Scalar::Null)),
+            (Some(id), Time::Before) => self.value_before(id).map(Some),
+            (Some(id), Time::Now) => self.value_of(id).map(Some),
+            (None, _) => Ok(None),
+        }
     }
 
     fn puts(&self, was: &[Item], is: &[Item], argument: Scalar) -> Result<(), Objection> {
@@ -166,9 +196,12 @@ impl Execution<'_> {
         operation: &mut Operation,
     ) -> Result<(), Objection> {
         match self.object.spec {
-            Spec::Set => match content.is_member(&self.state.graph, Time::Now)? {
-                true => operation.ghost.saw_yes = true,
-                false => operation.ghost.saw_no = true,
+            Spec::Set => match content.entry(&self.state.graph, Time::Now)? {
+                Some(id) => {
+                    operation.ghost.saw_yes = true;
+                    operation.ghost.firsts |= certain(self.state.graph.node(id).values);
+                }
+                None => operation.ghost.saw_no = true,
             },
             Spec::Stack | Spec::Queue => {
                 let first = self.first(content)?;
@@ -176,9 +209,7 @@ impl Execution<'_> {
                 ghost.saw_yes |= first.is_none();
                 ghost.saw_no |= first.is_some();
                 if let Some(Item::Node(id)) = first {
-                    // Of a node that may hold several values, nothing is certain.
-                    let values = self.state.graph.node(id).values;
-                    ghost.firsts |= if values.0.count_ones() == 1 { values.0 & 0b11 } else { 0 };
+                    ghost.firsts |= certain(self.state.graph.node(id).values);
                 }
             }
             Spec::Cell | Spec::Number => return Err("there is no list".to_owned()),
@@ -186,15 +217,32 @@ impl Execution<'_> {
         Ok(())
     }
 
-    /// Tells the values apart that the first node of the sequence may hold, if the operation is one
-    /// that returns it.
+    /// Tells the values apart that the first node of the sequence, or the one with the tracked key,
+    /// may hold, if the operation is one that needs it.
     pub fn tell_first(
         &mut self,
         content: &Content,
         operation: &Operation,
     ) -> Result<(), Objection> {
-        if let Role::Peek { .. } = self.object.roles[operation.method as usize]
-            && let Some(Item::Node(id)) = self.first(content)?
+        let told = match self.object.roles[operation.method as usize] {
+            Role::Peek { .. } => self.first(content)?,
+            Role::OnKey(does) if does.needs_value() => {
+                content.entry(&self.state.graph, Time::Now)?.map(Item::Node)
+            }
+            _ => None,
+        };
+        if let Some(Item::Node(id)) = told {
+            self.value_of(id)?;
+        }
+        Ok(())
+    }
+
+    /// Tells the values apart that the node with the tracked key may hold, if methods of a map need
+    /// it: others may have put it there.
+    pub fn tell_entry(&mut self, content: &Content) -> Result<(), Objection> {
+        let needed = |role: &Role| matches!(role, Role::OnKey(does) if does.needs_value());
+        if self.object.roles.iter().any(needed)
+            && let Some(id) = content.entry(&self.state.graph, Time::Now)?
         {
             self.value_of(id)?;
         }
@@ -235,19 +283,7 @@ impl Execution<'_> {
                 true => ghost.saw_yes,
                 false => ghost.saw_no,
             },
-            (Role::OnKey(does), result) => {
-                let result = match result {
-                    [] => None,
-                    [Scalar::Int(result)] => Some(*result != 0),
-                    _ => return Err("a result of another type".to_owned()),
-                };
-                match ghost.done {
-                    true => does.returns_after_change(result),
-                    false => [(true, ghost.saw_yes), (false, ghost.saw_no)]
-                        .into_iter()
-                        .any(|(member, saw)| saw && does.returns_unchanged(member, result)),
-                }
-            }
+            (Role::OnKey(does), result) => is_right(does, operation, result),
             _ => false,
         };
         match right {
@@ -255,4 +291,73 @@ impl Execution<'_> {
             false => Err("the result was perhaps right at no moment since the call".to_owned()),
         }
     }
+}
+
+/// The colour of values, as a bit, if they have one only. Of a node that may hold several values,
+/// nothing is certain.
+fn certain(values: Values) -> u8 {
+    if values.0.count_ones() == 1 { values.0 & 0b11 } else { 0 }
+}
+
+/// What an operation must return that has changed what is held under the tracked key, unless that
+/// follows from the call; none if it must not change it in this way.
+fn changed(
+    role: Role,
+    operation: &Operation,
+    was: Option<Scalar>,
+    is: Option<Scalar>,
+) -> Option<Option<Scalar>> {
+    let (Role::OnKey(does), [Scalar::Key(Class::Tracked), rest @ ..]) =
+        (role, &operation.arguments[..])
+    else {
+        return None;
+    };
+    let argument = rest.first().copied();
+    let (after, result) = does.change(was.is_some())?;
+    let left = match after {
+        Held::Nothing => is.is_none(),
+        Held::Argument => is == Some(argument.unwrap_or(Scalar::Null)),
+        Held::Before => false,
+    };
+    let answer = match result {
+        _ if does.result_of_change().is_some() => None,
+        Given::Nothing => None,
+        Given::Truth(truth) => Some(Scalar::Int(i32::from(truth))),
+        Given::Null => Some(Scalar::Null),
+        Given::Before => Some(was.filter(|held| matches!(held, Scalar::Value(_)))?),
+        Given::Argument => Some(argument?),
+    };
+    left.then_some(answer)
+}
+
+/// Whether an operation on the tracked key may return this.
+fn is_right(does: OnKey, operation: &Operation, result: &[Scalar]) -> bool {
+    let ghost = &operation.ghost;
+    let argument = operation.arguments.get(1).copied();
+    let held = |scalar: Option<Scalar>| match scalar {
+        Some(Scalar::Value(colour)) => ghost.firsts >> colour & 1 == 1,
+        _ => false,
+    };
+    // The result where this was held, if that was so at some moment.
+    let is = |given: Given, before: Option<Scalar>| match given {
+        Given::Nothing => result.is_empty(),
+        Given::Truth(truth) => result == [Scalar::Int(i32::from(truth))],
+        Given::Null => result == [Scalar::Null],
+        Given::Before => before.is_some() && result == before.as_slice(),
+        Given::Argument => argument.is_some() && result == argument.as_slice(),
+    };
+    if ghost.done {
+        return match does.result_of_change() {
+            Some(given) => is(given, None),
+            None => ghost.got.is_some() && result == ghost.got.as_slice(),
+        };
+    }
+    let told = result.first().copied().filter(|told| held(Some(*told)));
+    let nothing = ghost.saw_no && does.unchanged(false).is_some_and(|given| is(given, None));
+    let some = ghost.saw_yes && does.unchanged(true).is_some_and(|given| is(given, told));
+    let again = match does.change(true) {
+        Some((Held::Argument, given)) => held(argument) && is(given, argument),
+        _ => false,
+    };
+    nothing || some || again
 }

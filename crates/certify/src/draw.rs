@@ -273,11 +273,15 @@ impl<'a> Draw<'a> {
             let mark = if *set { "marked" } else { "not marked" };
             format!("{} is {mark}", place_letter(*p))
         });
+        let held = effect.values.iter();
+        let held =
+            held.map(|(p, values)| format!("{} holds {}", place_letter(*p), values_text(*values)));
         let stores = effect.stores.iter();
         let stores =
             stores.map(|(v, told)| format!("{} = {}", name(*v), scalar_text(told.shown())));
         let before: Vec<String> = references.chain(scalars).chain(places).collect();
-        let after: Vec<String> = moves.chain(links).chain(marks).chain(stores).collect();
+        let after: Vec<String> =
+            moves.chain(links).chain(marks).chain(held).chain(stores).collect();
         format!("before: {}\n after: {}", before.join(", "), after.join(", "))
     }
 }

@@ -12,7 +12,7 @@
 //! graph.
 
 use crate::certificate::{Behind, Effect, Place, Target};
-use crate::heap_graph::{Face, HeapGraph, Item, Time, To};
+use crate::heap_graph::{Face, HeapGraph, Item, Node, Time, To};
 use crate::limits::{Left, TRIES};
 use crate::path_constraint::PathConstraint;
 use crate::scalar::{NodeId, Scalar};
@@ -30,11 +30,20 @@ fn is_fresh(graph: &HeapGraph, id: NodeId) -> bool {
     !node.now.private && node.before.is_none_or(|face| face.private)
 }
 
-/// Whether a link or mark changed that others could see.
+/// Whether a link, a mark or a value changed that others could see.
 fn is_changed(graph: &HeapGraph, id: NodeId) -> bool {
     let node = graph.node(id);
-    let differs = |f: &Face| f.link != node.now.link || f.mark.is_set() != node.now.mark.is_set();
+    let differs = |f: &Face| {
+        f.link != node.now.link
+            || f.mark.is_set() != node.now.mark.is_set()
+            || has_other_value(node)
+    };
     node.before.is_some_and(|face| !face.private && differs(&face))
+}
+
+/// Whether a node that others could see may hold another value than before the step.
+fn has_other_value(node: &Node) -> bool {
+    node.overwritten.is_some_and(|before| before != node.values)
 }
 
 /// Whether the effect describes the step that led to this heap graph.
@@ -65,6 +74,8 @@ pub fn is_weaker(weaker: &Effect, other: &Effect) -> bool {
         && behind.into_iter().all(|(a, b)| *a == Behind::Unknown || a == b)
         && (&weaker.scalars, &weaker.equal) == (&other.scalars, &other.equal)
         && (&weaker.links, &weaker.marks) == (&other.links, &other.marks)
+        && weaker.values.len() == other.values.len()
+        && weaker.values.iter().zip(&other.values).all(|(a, b)| a.0 == b.0 && a.1.covers(b.1))
         && (&weaker.moves, &weaker.stores) == (&other.moves, &other.stores)
 }
 
@@ -200,7 +211,11 @@ impl Search<'_> {
                 Some((_, mark)) => node.now.mark.is_set() == *mark,
                 None => node.now.mark.is_set() == before.mark.is_set(),
             };
-            link && mark
+            let value = match effect.values.iter().find(|(p, _)| *p == place) {
+                Some((_, values)) => values.covers(node.values),
+                None => !has_other_value(node),
+            };
+            link && mark && value
         });
         let moves = (0..graph.shared.len()).all(|variable| {
             let is = graph.shared[variable];

@@ -338,16 +338,30 @@ impl Execution<'_> {
 
     /// The value of a node; one of those that it may hold, which it holds from here on.
     pub fn value_of(&mut self, id: NodeId) -> Run<Scalar> {
-        let possible: Vec<Scalar> = self.state.graph.node(id).values.iter().collect();
-        if possible.is_empty() {
-            return Err("a node that holds no value".to_owned());
-        }
-        let scalar = match possible.len() {
-            1 => possible[0],
-            count => possible[self.choices.pick(count as u32) as usize],
-        };
+        let scalar = self.one_of(self.state.graph.node(id).values)?;
         self.state.graph.node_mut(id).values = Values::only(scalar).unwrap_or_default();
         Ok(scalar)
+    }
+
+    /// The value that a node had before the step; one of those that it may have had.
+    pub fn value_before(&mut self, id: NodeId) -> Run<Scalar> {
+        match self.state.graph.node(id).overwritten {
+            None => self.value_of(id),
+            Some(values) => {
+                let scalar = self.one_of(values)?;
+                self.state.graph.node_mut(id).overwritten = Values::only(scalar);
+                Ok(scalar)
+            }
+        }
+    }
+
+    fn one_of(&mut self, values: Values) -> Run<Scalar> {
+        let possible: Vec<Scalar> = values.iter().collect();
+        match possible[..] {
+            [] => Err("a node that holds no value".to_owned()),
+            [one] => Ok(one),
+            _ => Ok(possible[self.choices.pick(possible.len() as u32) as usize]),
+        }
     }
 
     fn write_all(&mut self, place: &Place, scalars: &[Scalar]) -> Run<()> {
@@ -414,8 +428,13 @@ impl Execution<'_> {
                 };
             }
             (Field::Key, Scalar::Key(class)) if node.now.private => node.class = class,
-            (Field::Value, scalar) if node.now.private => {
-                node.values = Values::only(scalar).ok_or("a value that is none")?;
+            // A map may put another value where one is; items of sequences do not change.
+            (Field::Value, scalar) if node.now.private || self.object.spec == Spec::Set => {
+                let value = Values::only(scalar).ok_or("a value that is none")?;
+                if node.before.is_some_and(|face| !face.private) {
+                    node.overwritten = node.overwritten.or(Some(node.values));
+                }
+                node.values = value;
             }
             (Field::Key | Field::Value, _) => {
                 return Err("data of a node that others can reach changes".to_owned());
@@ -428,7 +447,8 @@ impl Execution<'_> {
     fn allocate(&mut self, scalars: &[Scalar]) -> Run<NodeId> {
         let face = Face { link: To::Null, mark: Mark::No, locked: false, private: true };
         let class = Class::MinusInf;
-        let node = Node { class, values: Values::NULL, before: None, now: face };
+        let (values, overwritten) = (Values::NULL, None);
+        let node = Node { class, values, overwritten, before: None, now: face };
         let id = self.state.graph.draw(node);
         for (slot, scalar) in scalars.iter().enumerate() {
             match (self.object.fields[slot], scalar) {

@@ -52,6 +52,9 @@ pub struct Node {
     pub class: crate::scalar::Class,
     /// The values that it may hold.
     pub values: Values,
+    /// Those that it may have held before the step, if the step wrote another one where others
+    /// could see it.
+    pub overwritten: Option<Values>,
     /// Before the step; none if the step allocated it.
     pub before: Option<Face>,
     /// Now.
@@ -362,7 +365,8 @@ impl HeapGraph {
         let link = self.add_segment(rest);
         let Attribute { class, mark, locked } = attribute;
         let face = Face { link, mark, locked, private: false };
-        self.draw(Node { class, values: segment.values, before: Some(face), now: face })
+        let (values, before) = (segment.values, Some(face));
+        self.draw(Node { class, values, overwritten: None, before, now: face })
     }
 
     /// Makes nodes public that others can reach now.
@@ -383,7 +387,10 @@ impl HeapGraph {
     /// The step is over: what is now becomes what was before.
     pub fn settle(&mut self) {
         self.shared_before.clone_from(&self.shared);
-        self.nodes.iter_mut().for_each(|n| n.before = Some(n.now));
+        for node in &mut self.nodes {
+            node.before = Some(node.now);
+            node.overwritten = None;
+        }
     }
 
     /// The observed operation is over: what it alone knew is forgotten.

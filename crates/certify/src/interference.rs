@@ -333,6 +333,11 @@ impl Fit<'_> {
                 }
             }
         }
+        for (place, values) in &self.effect.values {
+            if let To::Node(id) = nodes[*place] {
+                self.graph.node_mut(id).values = *values;
+            }
+        }
         for (variable, told) in &self.effect.stores {
             // What others could not understand leads out of all views.
             self.graph.shared[*variable] = told.to_others().unwrap_or(Scalar::Outside);
@@ -356,7 +361,7 @@ fn may_look(said: &Place, node: &Node) -> bool {
 fn draw_fresh(graph: &mut HeapGraph, said: &Place) -> NodeId {
     let Attribute { class, mark, .. } = said.attribute.of_another();
     let face = Face { link: To::Outside, mark, locked: false, private: false };
-    graph.draw(Node { class, values: said.values, before: None, now: face })
+    graph.draw(Node { class, values: said.values, overwritten: None, before: None, now: face })
 }
 
 #[cfg(test)]

@@ -106,7 +106,7 @@ pub use certificate::{Certificate, Unreadable};
 pub use object::Object;
 pub use pass::{Pass, Rejection};
 pub use steps_text::steps_text;
-pub use trim::trimmed;
+pub use trim::{trimmed, trimmed_and_certified};
 
 use seriatim_lang::Program;
 
@@ -158,12 +158,21 @@ pub fn certify(program: &Program, text: &str) -> Result<Accepted, Refusal> {
 pub fn certify_within(program: &Program, text: &str, work: u64) -> Result<Accepted, Refusal> {
     let object = Object::named_in(program, text).map_err(Refusal::Program)?;
     let certificate = certificate::read(text, &object).map_err(Refusal::Text)?;
-    let pass = Pass::new(&object, &certificate).within(work);
-    pass.run().map_err(|rejection| Refusal::Proof(rejection.told(program, &object)))?;
+    accepted(program, &object, &certificate, work)
+}
+
+fn accepted(
+    program: &Program,
+    object: &Object,
+    certificate: &Certificate,
+    work: u64,
+) -> Result<Accepted, Refusal> {
+    let pass = Pass::new(object, certificate).within(work);
+    pass.run().map_err(|rejection| Refusal::Proof(rejection.told(program, object)))?;
     Ok(Accepted {
         views: certificate.views.len(),
         effects: certificate.effects.len(),
         root: object.steps.shared[certificate.content.root].name.clone(),
-        locks_in_order: lock_order::is_kept(program, &object, &certificate),
+        locks_in_order: lock_order::is_kept(program, object, certificate),
     })
 }

@@ -1,4 +1,4 @@
-//! What the methods of a stack, a queue or a set are for, read off the bodies of their
+//! What the methods of a stack, a queue, a set or a map are for, read off the bodies of their
 //! specifications.
 //!
 //! *Theorem.* A sequence is empty, or one item next to a *remainder* that is any sequence at all. A
@@ -8,7 +8,8 @@
 //! body. A set is seen from the key of the call: a body is run where the key is a member and where
 //! it is not; it may ask for this key, add it and remove it, and nothing else, so that what it does
 //! to one key depends on that key alone, and linearizability of the set is that of each key
-//! (locality).
+//! (locality). A map from keys to values is seen in the same way: no value or some value is held
+//! under the key of the call; a body may look at it, drop it and put its argument there.
 //!
 //! Nothing follows from the name of a specification or of a method, nor from trying it on some
 //! sequences. *It would be unsound* to answer a question that depends on the remainder, to compare
@@ -20,30 +21,68 @@ use seriatim_lang::ast::{BinaryOp, Block, Expr, ExprKind, Pattern, StmtKind, Una
 use seriatim_lang::program::{Builtin, FunctionInfo, LocalId, Meaning, SpecInfo};
 use seriatim_lang::types::Type;
 
-/// What a method of a set does where the key of the call is no member, and where it is; none where
-/// it waits.
+/// What a method of a set or a map does where the key of the call is not held, and where it is;
+/// none where it waits.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct OnKey(pub [Option<KeyOutcome>; 2]);
 
-/// Whether the key is a member afterwards, and what is returned, if anything.
-pub type KeyOutcome = (bool, Option<bool>);
+/// What is held under the key afterwards, and what is returned.
+pub type KeyOutcome = (Held, Given);
+
+/// What is held under the key of a call.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Held {
+    /// Nothing.
+    Nothing,
+    /// What was held before.
+    Before,
+    /// What the call brings: the key of a set, the value of a map.
+    Argument,
+}
+
+/// What is returned.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Given {
+    /// No result.
+    Nothing,
+    /// A boolean.
+    Truth(bool),
+    /// `null`.
+    Null,
+    /// The value that was held before.
+    Before,
+    /// The value of the call.
+    Argument,
+}
 
 impl OnKey {
-    /// Whether it changes the membership of its key.
-    pub fn changes(self, member: bool) -> bool {
-        self.0[usize::from(member)].is_some_and(|(after, _)| after != member)
+    /// What is held and returned afterwards, if the method changes what is held.
+    pub fn change(self, held: bool) -> Option<KeyOutcome> {
+        let before = if held { Held::Before } else { Held::Nothing };
+        self.0[usize::from(held)].filter(|(after, _)| *after != before)
     }
 
-    /// Whether this is what it returns when it changes something. At most one of the two cases is a
-    /// change.
-    pub fn returns_after_change(self, result: Option<bool>) -> bool {
-        let mut changes = [false, true].into_iter().filter(|member| self.changes(*member));
-        changes.any(|member| self.0[usize::from(member)] == Some((!member, result)))
+    /// What is returned after a change, if that follows from the call: a view need not remember it.
+    pub fn result_of_change(self) -> Option<Given> {
+        let results = [false, true].map(|held| self.change(held).map(|(_, result)| result));
+        match results {
+            [Some(a), Some(b)] if a != b => None,
+            [Some(Given::Before), _] | [_, Some(Given::Before)] => None,
+            [some, other] => some.or(other),
+        }
     }
 
-    /// Whether this is what it returns where the key is a member or not, without a change.
-    pub fn returns_unchanged(self, member: bool, result: Option<bool>) -> bool {
-        self.0[usize::from(member)] == Some((member, result))
+    /// What is returned where nothing changes, because the method changes nothing.
+    pub fn unchanged(self, held: bool) -> Option<Given> {
+        match self.change(held) {
+            None => self.0[usize::from(held)].map(|(_, result)| result),
+            Some(_) => None,
+        }
+    }
+
+    /// Whether the result of the method, or what it leaves, depends on the value that is held.
+    pub fn needs_value(self) -> bool {
+        self.0[1].is_some_and(|(after, result)| after == Held::Argument || result == Given::Before)
     }
 }
 
@@ -64,7 +103,11 @@ pub fn of(program: &Program) -> Option<(Spec, Vec<Role>)> {
     let methods: Vec<&FunctionInfo> = methods.collect::<Option<_>>()?;
     match &var.ty {
         Type::Set(key) if **key == Type::Key => {
-            let roles = methods.iter().map(|m| on_key(info, m).map(Role::OnKey));
+            let roles = methods.iter().map(|m| on_key(info, m, false).map(Role::OnKey));
+            Some((Spec::Set, roles.collect::<Option<_>>()?))
+        }
+        Type::Map(key, value) if (&**key, &**value) == (&Type::Key, &Type::Value) => {
+            let roles = methods.iter().map(|m| on_key(info, m, true).map(Role::OnKey));
             Some((Spec::Set, roles.collect::<Option<_>>()?))
         }
         Type::Seq(value) if **value == Type::Value => {
@@ -91,11 +134,13 @@ enum Side {
 }
 
 /// A piece of a sequence: the argument of the call, the item next to the remainder, the remainder.
+/// Of a map: the key of the call, what is held under it before, the value of the call.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Piece {
     Given,
     Held,
     Remainder,
+    Value,
 }
 
 /// What is known of a value during a run.
@@ -107,8 +152,8 @@ enum Known {
     Count(i64, bool),
     One(Piece),
     Sequence(Vec<Piece>),
-    /// The set of the object, by whether the key of the call is in it.
-    Members(bool),
+    /// The set or the map of the object, by what is held under the key of the call.
+    Keyed(Held),
     /// The set of the key of the call.
     JustGiven,
 }
@@ -127,6 +172,9 @@ fn run(info: &SpecInfo, method: &FunctionInfo, content: Known) -> Option<End> {
     let locals = match &method.params[..] {
         [] => vec![],
         [given] => vec![(given.local, Known::One(Piece::Given))],
+        [key, value] if key.ty == Type::Key && value.ty == Type::Value => {
+            vec![(key.local, Known::One(Piece::Given)), (value.local, Known::One(Piece::Value))]
+        }
         _ => return None,
     };
     let mut run = Run { info, content, locals };
@@ -138,20 +186,28 @@ fn run(info: &SpecInfo, method: &FunctionInfo, content: Known) -> Option<End> {
     Some(Some((run.content, result)))
 }
 
-fn on_key(info: &SpecInfo, method: &FunctionInfo) -> Option<OnKey> {
-    let [Type::Key] = method.params.iter().map(|p| p.ty.clone()).collect::<Vec<_>>()[..] else {
+fn on_key(info: &SpecInfo, method: &FunctionInfo, map: bool) -> Option<OnKey> {
+    let types: Vec<&Type> = method.params.iter().map(|param| &param.ty).collect();
+    if types[..] != [&Type::Key] && !(map && types[..] == [&Type::Key, &Type::Value]) {
         return None;
-    };
-    let outcome = |member: bool| match run(info, method, Known::Members(member))? {
+    }
+    let outcome = |before: Held| match run(info, method, Known::Keyed(before))? {
         None => Some(None),
-        Some((Known::Members(after), Known::Truth(result))) => Some(Some((after, Some(result)))),
-        Some((Known::Members(after), Known::Null)) if method.result == Type::Unit => {
-            Some(Some((after, None)))
+        Some((Known::Keyed(after), result)) => {
+            let result = match result {
+                Known::Truth(result) => Given::Truth(result),
+                Known::Null if method.result == Type::Unit => Given::Nothing,
+                Known::Null => Given::Null,
+                Known::One(Piece::Held) => Given::Before,
+                Known::One(Piece::Value) => Given::Argument,
+                _ => return None,
+            };
+            Some(Some((after, result)))
         }
         Some(_) => None,
     };
-    let table = OnKey([outcome(false)?, outcome(true)?]);
-    (!table.changes(false) || !table.changes(true)).then_some(table)
+    let table = OnKey([outcome(Held::Nothing)?, outcome(Held::Before)?]);
+    (map || table.change(false).is_none() || table.change(true).is_none()).then_some(table)
 }
 
 /// The role of a method of a sequence, and the side on which it works.
@@ -213,8 +269,12 @@ impl Run<'_> {
                 }
                 StmtKind::Assign(targets, value) => {
                     let [Some(target)] = &targets[..] else { return None };
-                    let ExprKind::Name(_) = target.kind else { return None };
                     let value = self.known(value)?;
+                    if let ExprKind::Index(map, key) = &target.kind {
+                        self.put(map, key, &value)?;
+                        continue;
+                    }
+                    let ExprKind::Name(_) = target.kind else { return None };
                     match facts.meaning(target.id)? {
                         Meaning::Local(local) => self.locals.push((local, value)),
                         Meaning::Shared(_) => self.content = value,
@@ -237,6 +297,22 @@ impl Run<'_> {
             }
         }
         Some(Next::On)
+    }
+
+    /// Assigns to the entry of the map of the object under the key of the call; null is no entry.
+    fn put(&mut self, map: &Expr, key: &Expr, value: &Known) -> Option<()> {
+        let ExprKind::Name(_) = map.kind else { return None };
+        let Meaning::Shared(_) = self.info.facts.meaning(map.id)? else { return None };
+        let after = match value {
+            Known::Null => Held::Nothing,
+            Known::One(Piece::Held) => Held::Before,
+            Known::One(Piece::Value) => Held::Argument,
+            _ => return None,
+        };
+        let right =
+            self.known(key)? == Known::One(Piece::Given) && matches!(self.content, Known::Keyed(_));
+        self.content = right.then_some(Known::Keyed(after))?;
+        Some(())
     }
 
     fn holds(&self, condition: &Expr) -> Option<bool> {
@@ -283,6 +359,14 @@ impl Run<'_> {
                 _ => return None,
             },
             ExprKind::Index(of, index) => {
+                if let Known::Keyed(held) = self.known(of)? {
+                    let right = self.known(index)? == Known::One(Piece::Given);
+                    return right.then_some(match held {
+                        Held::Nothing => Known::Null,
+                        Held::Before => Known::One(Piece::Held),
+                        Held::Argument => Known::One(Piece::Value),
+                    });
+                }
                 let pieces = self.sequence(of)?;
                 match pieces.get(self.border(&pieces, index)?)? {
                     Piece::Remainder => return None,
@@ -327,11 +411,14 @@ impl Run<'_> {
                 let once = both.iter().filter(|p| **p == Piece::Remainder).count() <= 1;
                 once.then_some(Known::Sequence(both))?
             }
-            (BinaryOp::In, Known::One(Piece::Given), Known::Members(member)) => {
-                Known::Truth(*member)
+            (BinaryOp::In, Known::One(Piece::Given), Known::Keyed(held)) => {
+                Known::Truth(*held != Held::Nothing)
             }
-            (BinaryOp::Add, Known::Members(_), Known::JustGiven) => Known::Members(true),
-            (BinaryOp::Sub, Known::Members(_), Known::JustGiven) => Known::Members(false),
+            (BinaryOp::Add, Known::Keyed(Held::Nothing), Known::JustGiven) => {
+                Known::Keyed(Held::Argument)
+            }
+            (BinaryOp::Add, Known::Keyed(held), Known::JustGiven) => Known::Keyed(*held),
+            (BinaryOp::Sub, Known::Keyed(_), Known::JustGiven) => Known::Keyed(Held::Nothing),
             (BinaryOp::Add, Known::Count(a, open), Known::Count(b, false)) => {
                 Known::Count(a.checked_add(*b)?, *open)
             }
@@ -353,6 +440,10 @@ impl Run<'_> {
 fn equal(a: &Known, b: &Known) -> Option<bool> {
     match (a, b) {
         (Known::Truth(a), Known::Truth(b)) => Some(a == b),
+        (Known::Null, Known::Null) => Some(true),
+        // An item of a map, and a value that it is given, is not null.
+        (Known::Null, Known::One(Piece::Held | Piece::Value))
+        | (Known::One(Piece::Held | Piece::Value), Known::Null) => Some(false),
         (Known::Count(..), Known::Count(..)) => match (less(a, b), less(b, a)) {
             (Some(true), _) | (_, Some(true)) => Some(false),
             (Some(false), Some(false)) => Some(true),

@@ -1,6 +1,6 @@
 //! The program as the checker sees it, and the class of programs that it understands.
 //!
-//! In the class: a specification of a stack, queue or set (`crate::list_spec`), or of a cell
+//! In the class: a specification of a stack, queue, set or map (`crate::list_spec`), or of a cell
 //! (`crate::meaning`). A list has one struct with one link to itself and at most one key, value,
 //! mark and lock; shared variables are references to its nodes, locks, booleans, numbers or
 //! variants. Other structs are *records*: they have no links, and are found in shared arrays only.
@@ -35,7 +35,7 @@ pub enum Spec {
     Stack,
     /// First in, first out.
     Queue,
-    /// A set of keys.
+    /// A set of keys, or a map from keys to values.
     Set,
     /// One value that is read, written and swapped.
     Cell,
@@ -63,7 +63,7 @@ pub enum Role {
         /// What it returns if there is none.
         says: bool,
     },
-    /// A method of a set.
+    /// A method of a set or a map.
     OnKey(OnKey),
     /// A method of a cell or of a number.
     OnCell,
@@ -294,7 +294,10 @@ impl Object {
         let scalars: Vec<ScalarType> = code.params.iter().map(|k| k.scalar).collect();
         let nullable = code.params.iter().any(|k| k.nullable);
         let right = match (self.roles[method], &scalars[..]) {
-            (Role::Put, [ScalarType::Value]) | (Role::OnKey(_), [ScalarType::Key]) => !nullable,
+            (Role::Put, [ScalarType::Value])
+            | (Role::OnKey(_), [ScalarType::Key] | [ScalarType::Key, ScalarType::Value]) => {
+                !nullable
+            }
             (Role::Take { .. } | Role::Peek { .. } | Role::IsEmpty { .. }, []) => true,
             (Role::OnCell, scalars) => scalars.iter().all(|s| match (self.spec, s) {
                 (_, ScalarType::Bool | ScalarType::Enum(_)) | (Spec::Cell, ScalarType::Value) => {

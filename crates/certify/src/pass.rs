@@ -200,6 +200,7 @@ impl<'a> Pass<'a> {
     fn observed(&self, mut state: State, choices: &mut Choices) -> Result<State, Objection> {
         let Some(mut operation) = state.operation.take() else { return Ok(state) };
         let mut moment = self.execution(state, choices);
+        moment.tell_entry(&self.certificate.content)?;
         moment.observe(&self.certificate.content, &mut operation)?;
         Ok(State { operation: Some(operation), ..moment.state })
     }

@@ -149,7 +149,7 @@ mod tests {
         {
             let now = Face { link, mark, locked: false, private: false };
             let (class, values) = (Class::Below, Values::NULL);
-            graph.draw(Node { class, values, before: Some(now), now });
+            graph.draw(Node { class, values, overwritten: None, before: Some(now), now });
         }
         graph
     }

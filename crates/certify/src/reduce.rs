@@ -6,8 +6,9 @@
 //! makes the stand-ins by itself, out of the program, and reads the certificate as one of that
 //! program whose hash it names ([`stand_ins`]).
 //!
-//! 1. `idle`, `divided`, `served`: without the data that decides nothing, with one bucket in the
-//!    place of a hash table (by an argument of its own), and with locks in the place of ticket locks.
+//! 1. `idle`, `divided`, `served`, `handed`: without the data that decides nothing, with one bucket in
+//!    the place of a hash table (by an argument of its own), and with locks in the place of ticket
+//!    locks and of queue locks.
 //! 2. `held`: besides, with locks in the place of words that are used as locks.
 //! 3. `boxed`, `valued`: besides, with what immutable records hold in the place of references to
 //!    them, and with whole numbers in the place of values.
@@ -18,6 +19,7 @@
 
 mod boxed;
 mod divided;
+mod handed;
 mod held;
 mod idle;
 mod served;
@@ -41,7 +43,9 @@ pub fn stand_ins(steps: &Steps, by_key: bool) -> Vec<StandIn> {
     let divided = divided::with_one_bucket(&idle).filter(|_| by_key);
     let idle = divided.map_or(idle, |divided| idle::without(&divided));
     let served = served::with_locks(&idle).map(|served| idle::without(&served));
-    let first = served.unwrap_or(idle);
+    let served = served.unwrap_or(idle);
+    let handed = handed::with_locks(&served).map(|handed| idle::without(&handed));
+    let first = handed.unwrap_or(served);
     let locked = held::with_locks(&first);
     let nearest = locked.as_ref().unwrap_or(&first);
     let contents = boxed::with_contents(nearest);

@@ -137,7 +137,8 @@ impl State {
         let foldable = |id: &NodeId| {
             let node = self.graph.node(*id);
             let plain = node.class != Class::Tracked && !node.now.private;
-            node.before == Some(node.now) && plain && !named(*id)
+            let same = node.before == Some(node.now) && node.overwritten.is_none();
+            same && plain && !named(*id)
         };
         let found = self
             .graph

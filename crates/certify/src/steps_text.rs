@@ -5,6 +5,7 @@
 //! the steps are those of the program. The format is described in `docs/certificates.md`; every
 //! line is made of words, and expressions are in prefix form. Nothing here decides anything.
 
+use crate::list_spec::{Given, Held};
 use crate::object::{Field, Object, Role, Spec};
 use seriatim_lang::Program;
 use seriatim_lang::steps::{BinOp, Ex, MINUS_INF, NULL, Op, PLUS_INF, Place, Root};
@@ -84,12 +85,35 @@ fn role_words(role: Role) -> String {
         Role::OnKey(does) => {
             let case = |number: usize| match does.0[number] {
                 None => "waits".to_owned(),
-                Some((after, None)) => format!("{},-", u8::from(after)),
-                Some((after, Some(says))) => format!("{},{}", u8::from(after), u8::from(says)),
+                Some((after, result)) => {
+                    format!("{},{}", held_word(number == 1, after), given_word(result))
+                }
             };
             format!("key {} {}", case(0), case(1))
         }
         Role::OnCell => "cell".to_owned(),
+    }
+}
+
+/// Whether the key is held afterwards; `new` if the value of the call takes the place of another.
+fn held_word(before: bool, after: Held) -> &'static str {
+    match after {
+        Held::Nothing => "0",
+        Held::Argument if before => "new",
+        Held::Before | Held::Argument => "1",
+    }
+}
+
+/// `-` for no result, a truth value, `null`, `old` or `new` for the value before and that of the
+/// call.
+fn given_word(given: Given) -> &'static str {
+    match given {
+        Given::Nothing => "-",
+        Given::Truth(false) => "0",
+        Given::Truth(true) => "1",
+        Given::Null => "null",
+        Given::Before => "old",
+        Given::Argument => "new",
     }
 }
 

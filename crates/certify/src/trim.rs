@@ -8,7 +8,8 @@
 use crate::certificate::{Certificate, end_of, read};
 use crate::effect::is_weaker;
 use crate::index::Index;
-use crate::{Object, Refusal};
+use crate::limits::WORK;
+use crate::{Accepted, Object, Refusal, accepted};
 use seriatim_lang::Program;
 use std::collections::BTreeSet;
 
@@ -16,7 +17,25 @@ use std::collections::BTreeSet;
 pub fn trimmed(program: &Program, text: &str) -> Result<String, Refusal> {
     let object = Object::named_in(program, text).map_err(Refusal::Program)?;
     let certificate = read(text, &object).map_err(Refusal::Text)?;
-    let index = Index::new(&certificate);
+    Ok(without(text, &needless(&certificate)))
+}
+
+/// Leaves out what others cover and checks the rest: what is accepted, and its text. Every line is
+/// read once and by itself, so the entries that are left are those of that text.
+pub fn trimmed_and_certified(program: &Program, text: &str) -> Result<(Accepted, String), Refusal> {
+    let object = Object::named_in(program, text).map_err(Refusal::Program)?;
+    let mut certificate = read(text, &object).map_err(Refusal::Text)?;
+    let needless = needless(&certificate);
+    let text = without(text, &needless);
+    certificate.views.retain(|(_, line)| !needless.contains(line));
+    certificate.effects.retain(|(_, line)| !needless.contains(line));
+    let accepted = accepted(program, &object, &certificate, WORK)?;
+    Ok((accepted, text))
+}
+
+/// The lines of what others cover.
+fn needless(certificate: &Certificate) -> BTreeSet<u32> {
+    let index = Index::new(certificate);
     let (mut views, mut effects) = (BTreeSet::new(), BTreeSet::new());
     for (number, (view, _)) in certificate.views.iter().enumerate() {
         if index.covering(view).any(|other| other != number && !views.contains(&other)) {
@@ -30,18 +49,12 @@ pub fn trimmed(program: &Program, text: &str) -> Result<String, Refusal> {
             effects.insert(number);
         }
     }
-    Ok(without(text, &certificate, &views, &effects))
+    let views = views.iter().map(|view| certificate.views[*view].1);
+    views.chain(effects.iter().map(|effect| certificate.effects[*effect].1)).collect()
 }
 
-fn without(
-    text: &str,
-    certificate: &Certificate,
-    views: &BTreeSet<usize>,
-    effects: &BTreeSet<usize>,
-) -> String {
-    let views = views.iter().map(|view| certificate.views[*view].1);
-    let effects = effects.iter().map(|effect| certificate.effects[*effect].1);
-    let needless: BTreeSet<u32> = views.chain(effects).collect();
+/// The text without some of the lines of a certificate.
+fn without(text: &str, needless: &BTreeSet<u32>) -> String {
     let lines = text.lines().zip(1u32..).filter(|(_, number)| !needless.contains(number));
     let mut lines: Vec<&str> = lines.map(|(line, _)| line).collect();
     lines.pop();

@@ -9,6 +9,8 @@
 //! with the node in place of the name, and by what the member sees of the content at that moment.
 //! 1. Results with one skeleton are joined before they are completed: their completions would have
 //!    one skeleton, too.
+//!    Where methods of a map depend on the value of the tracked key, every value that it may have is
+//!    a result of its own, so that the moment tells it.
 //! 2. A result that the common part covers, a member covers for itself, unless it sees something
 //!    at that moment that it has not seen before.
 //!
@@ -159,7 +161,7 @@ impl<'a> Encounter<'a> {
     fn meet_list(&mut self, bystander: Bystander<'_>, effect: &Effect) -> Result<(), Obstacle> {
         let Encounter { model, abstraction, matcher, spare, skeleton, index, after, .. } = self;
         let at = At::Other(effect.pc);
-        matcher.interfere(model, effect, bystander, &mut |view| {
+        let mut add = |view: &mut View| {
             let moment = abstraction.moment(model, view);
             view.canonicalize(model.tracking, spare);
             view.write_skeleton(model.tracking, skeleton);
@@ -175,6 +177,19 @@ impl<'a> Encounter<'a> {
                         index.insert(key, after.len());
                     }
                     after.push(After { view: view.clone(), moment, at });
+                }
+            }
+        };
+        matcher.interfere(model, effect, bystander, &mut |view| {
+            match abstraction.untold_entry(model, view) {
+                None => add(view),
+                Some(node) => {
+                    let values = view.nodes[node].values;
+                    for one in (0..3).map(|bit| values & 1 << bit).filter(|one| *one != 0) {
+                        let mut view = view.clone();
+                        view.nodes[node].values = one;
+                        add(&mut view);
+                    }
                 }
             }
             Ok(())

@@ -11,14 +11,26 @@
 //! copy values, so a result that differs from the value removed differs in colour under some
 //! colouring, and all colourings are covered.
 //!
+//! *Maps* are sets whose keys have a value each: the content is the value of the first node that
+//! counts and has the tracked key, if there is one. All that is said of a value is said of its
+//! colour, and each statement is drawn from the colouring in which one value has a colour of its
+//! own. A step that leaves w as the value must belong to an operation called with w: under the
+//! colouring of w the change shows, unless there is none. So two changes by one operation both
+//! leave its argument v, and show under the colouring of v. A result r that is *the old value* is
+//! right by the colouring of r, where the change shows, or a moment is known at which the value had
+//! the colour of r and so was r. An operation that would set v, and changed nothing, saw a moment at
+//! which the value had the colour of v, and by the colouring of v was v: it set it then, and its
+//! result is that of setting v where v is. Under every colouring every check is made.
+//!
 //! It would be unsound to skip the check on any step, to let an operation change the content twice,
 //! or to take a content that is no function of the shared state.
 
 use crate::cell;
 use crate::counter;
+use crate::list_spec::{Entry, KeyCase, OnKey, Told};
 use crate::model::{Kind, Model, Role, Tracking, is_finite};
 use crate::outcome::Obstacle;
-use crate::value::{ANY_COLOUR, Attr, Class, TRACKED, Val, attrs, only};
+use crate::value::{Attr, Class, TRACKED, Val, Values, attrs, only};
 use crate::view::{Busy, Ghost, Segment, View};
 use seriatim_lang::types::Scalar;
 
@@ -51,7 +63,8 @@ pub struct Moment {
     pub yes: bool,
     /// It is not.
     pub no: bool,
-    /// The colour of the first item, as a bit, where that is known and a method tells it.
+    /// The colour of the first item, or of the value of the tracked key, as a bit, where that is
+    /// known and a method tells it.
     pub first: u8,
 }
 
@@ -63,7 +76,7 @@ impl Ghost {
         let asks = model.tracking == Tracking::Key || matches!(role, Role::IsEmpty { .. });
         self.saw_yes |= moment.yes;
         self.saw_no |= asks && moment.no;
-        if matches!(role, Role::Peek { .. }) {
+        if role.asks_value() {
             self.firsts |= moment.first;
         }
     }
@@ -165,6 +178,8 @@ pub enum Change {
     Effect,
     /// The operation took effect and removed the value of this node.
     Removed(usize),
+    /// The operation took effect on a map and must return this.
+    Answered(Val),
 }
 
 impl Abstraction {
@@ -191,10 +206,15 @@ impl Abstraction {
 
     /// Whether the tracked key is a member.
     fn has_tracked(&self, view: &View) -> Result<bool, Obstacle> {
+        Ok(self.entry(view)?.is_some())
+    }
+
+    /// The first node that counts and has the tracked key.
+    pub fn entry(&self, view: &View) -> Result<Option<usize>, Obstacle> {
         let counts = |attr: Attr| {
             attr.class() == Class::Tracked && (self.counted == Counted::Reachable || !attr.marked())
         };
-        let (mut visited, mut found) = (0u64, false);
+        let (mut visited, mut found) = (0u64, None);
         let mut at = view.globals[self.root];
         while let Some(n) = at.node().filter(|n| visited >> n & 1 == 0) {
             visited |= 1 << n;
@@ -202,7 +222,7 @@ impl Abstraction {
             if attrs(node.segment.attrs & TRACKED).any(counts) {
                 return Err(Obstacle::UnknownNodeExposed);
             }
-            found |= counts(node.attr);
+            found = found.or(counts(node.attr).then_some(n));
             at = node.to;
         }
         Ok(found)
@@ -246,26 +266,36 @@ impl Abstraction {
     /// What can be seen of the content of a list now.
     pub fn moment(&self, model: &Model, view: &View) -> Result<Moment, Obstacle> {
         if model.tracking == Tracking::Key {
-            let member = self.has_tracked(view)?;
-            return Ok(Moment { yes: member, no: !member, first: 0 });
+            let entry = self.entry(view)?;
+            let first = entry.map_or(0, |n| model.told_colour(view.nodes[n].values));
+            return Ok(Moment { yes: entry.is_some(), no: entry.is_none(), first });
         }
         let items = self.sequence(view)?;
         let first = match items.first() {
-            Some(Item::Node(first)) if model.peeks() => view.nodes[*first].values,
+            Some(Item::Node(first)) => model.told_colour(view.nodes[*first].values),
             _ => 0,
         };
-        let first = if first.count_ones() == 1 { first & ANY_COLOUR } else { 0 };
         Ok(Moment { yes: items.is_empty(), no: !items.is_empty(), first })
     }
 
-    /// The first item, if the operation is one that tells it.
+    /// The first item, or the node with the tracked key, if the operation depends on its value.
     pub fn told_item(&self, model: &Model, view: &View) -> Result<Option<usize>, Obstacle> {
-        let role = view.busy.as_ref().map(|busy| model.roles[busy.method as usize]);
-        let Some(Role::Peek { .. }) = role else { return Ok(None) };
+        let asks = |busy: &&Busy| model.roles[busy.method as usize].asks_value();
+        let Some(busy) = view.busy.as_ref().filter(asks) else { return Ok(None) };
+        if model.tracking == Tracking::Key {
+            return if self.is_observed(model, busy) { self.entry(view) } else { Ok(None) };
+        }
         match self.sequence(view)?.first() {
             Some(Item::Node(first)) => Ok(Some(*first)),
             _ => Ok(None),
         }
+    }
+
+    /// The node with the tracked key, if its value is not known and some method depends on it.
+    pub fn untold_entry(&self, model: &Model, view: &View) -> Option<usize> {
+        let asked = model.tracking == Tracking::Key && model.asks_values();
+        let entry = if asked { self.entry(view).ok()? } else { None };
+        entry.filter(|node| view.nodes[*node].values.count_ones() > 1)
     }
 
     /// Whether the object is as its specification says at the start: empty.
@@ -283,7 +313,7 @@ impl Abstraction {
         let busy = after.busy.as_ref().ok_or(Obstacle::IllegalChange)?;
         let role = model.roles[busy.method as usize];
         let change = match model.tracking {
-            Tracking::Key => self.change_of_set(role, busy, before, after)?,
+            Tracking::Key => self.change_of_key(role, busy, before, after)?,
             _ => self.change_of_sequence(model.kind, role, before, after)?,
         };
         match change {
@@ -293,20 +323,43 @@ impl Abstraction {
         }
     }
 
-    fn change_of_set(
+    /// The values before and after the step are known, where there are any.
+    fn change_of_key(
         &self,
         role: Role,
         busy: &Busy,
         before: &View,
         after: &View,
     ) -> Result<Change, Obstacle> {
-        let mine = busy.args[0] == Val::Key(Class::Tracked);
-        let was = self.has_tracked(before)?;
-        match (was == self.has_tracked(after)?, role) {
-            (true, _) => Ok(Change::None),
-            (false, Role::OnKey(does)) if mine && does.changes(was) => Ok(Change::Effect),
-            _ => Err(Obstacle::IllegalChange),
+        let value = |view: &View| Ok(self.entry(view)?.map(|node| view.nodes[node].values));
+        let (was, is) = (value(before)?, value(after)?);
+        if was == is {
+            return Ok(Change::None);
         }
+        let mine = busy.args[0] == Val::Key(Class::Tracked);
+        let (Role::OnKey(does), true) = (role, mine) else { return Err(Obstacle::IllegalChange) };
+        let (left, told) = does.change(was.is_some()).ok_or(Obstacle::IllegalChange)?;
+        let is_left = match left {
+            Entry::Nothing => is.is_none(),
+            Entry::New => is == Some(only(busy.args[1]).unwrap_or_default()),
+            Entry::Old => false,
+        };
+        if !is_left {
+            return Err(Obstacle::IllegalChange);
+        }
+        if does.result_of_change().is_some() {
+            return Ok(Change::Effect);
+        }
+        let value = |values: Option<Values>| match values {
+            Some(values @ 1..=2) => Ok(Val::Colour(values.trailing_zeros() as u8)),
+            _ => Err(Obstacle::IllegalChange),
+        };
+        Ok(Change::Answered(match told {
+            Told::Old => value(was)?,
+            Told::New => value(is)?,
+            Told::Bool(result) => Val::Int(i32::from(result)),
+            Told::Null | Told::Nothing => Val::Null,
+        }))
     }
 
     fn change_of_sequence(
@@ -357,21 +410,59 @@ pub fn is_justified(model: &Model, busy: &Busy, result: &[Val]) -> bool {
             false => saw_no,
         },
         (Role::OnKey(does), result) => {
-            let result = match result {
-                [] => None,
-                [Val::Int(r)] => Some(*r != 0),
-                _ => return false,
-            };
-            let is_other = busy.args[0] != Val::Key(Class::Tracked);
-            is_other
-                || match done {
-                    true => does.result_of_change() == Some(result),
-                    false => {
-                        saw_yes && does.answers(true, result)
-                            || saw_no && does.answers(false, result)
-                    }
+            busy.args[0] != Val::Key(Class::Tracked) || is_right_for_key(does, busy, result)
+        }
+        _ => false,
+    }
+}
+
+/// Whether an operation on the tracked key may return this.
+fn is_right_for_key(does: OnKey, busy: &Busy, result: &[Val]) -> bool {
+    let Ghost { saw_yes, saw_no, done, got, firsts } = busy.ghost;
+    let value = match result {
+        [Val::Colour(colour)] => Some(*colour),
+        _ => None,
+    };
+    let given = busy.args[1];
+    let is_told = |told: Told| match (told, result) {
+        (Told::Nothing, []) | (Told::Null, [Val::Null]) => true,
+        (Told::Bool(told), [Val::Int(result)]) => told == (*result != 0),
+        (Told::New, [Val::Colour(_)]) => result == [given],
+        _ => false,
+    };
+    if done {
+        return match does.result_of_change() {
+            Some(told) => is_told(told),
+            None => answer(result).is_some() && answer(result) == got,
+        };
+    }
+    let was = |colour: u8| firsts >> colour & 1 == 1;
+    let absent = match does.absent {
+        KeyCase::Ends { after: Entry::Nothing, result } => saw_no && is_told(result),
+        _ => false,
+    };
+    let present = match (does.present, given) {
+        (KeyCase::Ends { after: Entry::Old, result: Told::Old }, _) => value.is_some_and(was),
+        (KeyCase::Ends { after: Entry::Old, result }, _) => saw_yes && is_told(result),
+        // It left what there was, because that was its argument.
+        (KeyCase::Ends { after: Entry::New, result }, Val::Colour(given)) => {
+            was(given)
+                && match result {
+                    Told::Old => value == Some(given),
+                    told => is_told(told),
                 }
         }
         _ => false,
+    };
+    absent || present
+}
+
+/// A result as history bits remember it.
+pub fn answer(result: &[Val]) -> Option<u8> {
+    match result {
+        [Val::Colour(colour)] => Some(*colour),
+        [Val::Null] => Some(2),
+        [Val::Int(result)] => Some(3 + u8::from(*result != 0)),
+        _ => None,
     }
 }

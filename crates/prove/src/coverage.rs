@@ -105,9 +105,10 @@ impl Walk<'_> {
         nodes
     }
 
-    fn has_tracked(&self, state: &State) -> bool {
+    /// The first node of the content with the tracked key.
+    fn entry(&self, state: &State) -> Option<usize> {
         let key = |n: &usize| self.slot(state, *n, Field::Key) == Some(self.tracked);
-        self.content(state).iter().any(key)
+        self.content(state).into_iter().find(key)
     }
 
     fn observe(&self, state: &State, running: &mut Running) {
@@ -119,9 +120,15 @@ impl Walk<'_> {
         }
         match self.model.tracking {
             Tracking::Value => self.observe_cell(state, running),
-            Tracking::Key if running.args[0] == self.tracked => match self.has_tracked(state) {
-                true => running.ghost.saw_yes = true,
-                false => running.ghost.saw_no = true,
+            Tracking::Key if running.args[0] == self.tracked => match self.entry(state) {
+                Some(node) => {
+                    running.ghost.saw_yes = true;
+                    let asks = self.model.roles[running.method as usize].asks_value();
+                    if let (true, Some(value)) = (asks, self.slot(state, node, Field::Value)) {
+                        running.ghost.firsts |= 1 << (value & 1);
+                    }
+                }
+                None => running.ghost.saw_no = true,
             },
             Tracking::Key => {}
             Tracking::Number => {
@@ -345,9 +352,10 @@ impl Walk<'_> {
     fn effect(&mut self, thread: usize, from: &State) {
         let (old, new) = (self.content(from), self.content(&self.state));
         let changed = match self.model.tracking {
-            Tracking::Key => self.has_tracked(from) != self.has_tracked(&self.state),
+            Tracking::Key => self.colour(from) != self.colour(&self.state),
             _ => old != new,
         };
+        let answer = if changed { self.answer(thread, from) } else { None };
         let value = old.first().and_then(|n| self.slot(from, *n, Field::Value));
         let role = |r: &Running| self.model.roles[r.method as usize];
         let takes =
@@ -355,7 +363,37 @@ impl Walk<'_> {
         if let (true, Some(running)) = (changed, &mut self.running[thread]) {
             assert!(!running.ghost.done, "a second effect");
             running.ghost.done = true;
-            running.ghost.got = if takes { value.map(|v| v as u8) } else { None };
+            running.ghost.got = if takes { value.map(|v| v as u8) } else { answer };
+        }
+    }
+
+    /// The colour of the value of the tracked key; of a set, that it is a member.
+    fn colour(&self, state: &State) -> Option<i32> {
+        let value = |node| self.slot(state, node, Field::Value).map_or(0, |value| value & 1);
+        self.entry(state).map(value)
+    }
+
+    /// What the specification returns for a change of what the tracked key has, if that depends on
+    /// more than the method and its arguments.
+    fn answer(&self, thread: usize, from: &State) -> Option<u8> {
+        let running = self.running[thread].as_ref()?;
+        let Role::OnKey(does) = self.model.roles[running.method as usize] else { return None };
+        if does.result_of_change().is_some() {
+            return None;
+        }
+        let held = self.entry(from).and_then(|node| self.slot(from, node, Field::Value));
+        let held = held.map(|value| (Datum::Key(self.tracked), Datum::Value(value)));
+        let content = vec![Datum::map(held.into_iter().collect())];
+        let method = &self.model.steps.methods[running.method as usize];
+        let args = method.params.iter().zip(&running.args);
+        let args: Vec<Datum> = args.map(|(kind, word)| Datum::from_scalar(*kind, *word)).collect();
+        let number = self.spec.method(&method.name).expect("specified");
+        let outcomes = self.spec.outcomes(&content, number, &args).expect("it runs");
+        match &outcomes[0].1 {
+            Datum::Value(value) => Some(*value as u8 & 1),
+            Datum::Null => Some(2),
+            Datum::Bool(result) => Some(3 + u8::from(*result)),
+            other => panic!("{other:?} is no result"),
         }
     }
 

@@ -91,6 +91,8 @@ pub struct Effect {
     pub links: Vec<(u8, Target)>,
     /// Marks written.
     pub marks: Vec<(u8, bool)>,
+    /// Values written, without colours.
+    pub values: Vec<(u8, Values)>,
     /// Shared references written.
     pub moves: Vec<(u8, Target)>,
     /// Other shared variables written.
@@ -119,6 +121,7 @@ impl Effect {
             && behind.all(|(a, b)| *a == Behind::Unknown || a == b)
             && (&self.scalars, &self.outlook.equal) == (&other.scalars, &other.outlook.equal)
             && (&self.links, &self.marks) == (&other.links, &other.marks)
+            && self.values == other.values
             && (&self.moves, &self.stores) == (&other.moves, &other.stores)
     }
 
@@ -174,6 +177,7 @@ impl Outlook {
 struct Changes {
     links: Vec<usize>,
     marks: Vec<usize>,
+    values: Vec<usize>,
     globals: Vec<usize>,
 }
 
@@ -185,11 +189,15 @@ impl Changes {
         };
         let nodes = 0..before.nodes.len();
         let links = nodes.clone().filter(public).filter(|n| differs(n, &|x| (x.to, false)));
-        let marks = nodes.filter(public).filter(|n| differs(n, &|x| (Val::Null, x.attr.marked())));
+        let marks = nodes.clone().filter(public);
+        let marks = marks.filter(|n| differs(n, &|x| (Val::Null, x.attr.marked())));
+        let values = nodes.filter(public);
+        let values = values.filter(|n| before.nodes[*n].values != after.nodes[*n].values);
         let globals = 0..before.globals.len();
         Changes {
             links: links.collect(),
             marks: marks.collect(),
+            values: values.collect(),
             globals: globals.filter(|g| before.globals[*g] != after.globals[*g]).collect(),
         }
     }
@@ -210,7 +218,7 @@ impl Changes {
         for n in &self.links {
             add(before.nodes[*n].to);
         }
-        for n in &self.marks {
+        for n in self.marks.iter().chain(&self.values) {
             add(Val::Node(*n as u8));
         }
         for n in &self.links {
@@ -231,7 +239,8 @@ impl Changes {
 /// nothing of it. `fresh` are the nodes that it published.
 pub fn effect(pc: Pc, before: &View, after: &View, fresh: &[usize]) -> Option<Effect> {
     let changes = Changes::between(before, after);
-    if changes.links.is_empty() && changes.marks.is_empty() && changes.globals.is_empty() {
+    let nodes = [&changes.links, &changes.marks, &changes.values];
+    if nodes.iter().all(|changed| changed.is_empty()) && changes.globals.is_empty() {
         return None;
     }
     let footprint = changes.footprint(before, after, fresh);
@@ -270,6 +279,11 @@ pub fn effect(pc: Pc, before: &View, after: &View, fresh: &[usize]) -> Option<Ef
         outlook: Outlook::of(before),
         links: changes.links.iter().map(|n| (number(*n), target(after.nodes[*n].to))).collect(),
         marks: changes.marks.iter().map(|n| (number(*n), after.nodes[*n].attr.marked())).collect(),
+        values: changes
+            .values
+            .iter()
+            .map(|n| (number(*n), colour_blind(after.nodes[*n].values)))
+            .collect(),
         moves: moves.iter().map(|g| (*g as u8, target(after.globals[*g]))).collect(),
         stores: stores.iter().map(|g| (*g as u8, after.globals[*g])).collect(),
     })

@@ -311,6 +311,7 @@ fn effect_text(model: &Model, effect: &Effect) -> String {
         let mark = if *set { "yes" } else { "no" };
         format!("p{p}.mark={mark}")
     });
+    let held = effect.values.iter().map(|(p, set)| format!("p{p}.value={}", values(*set)));
     let moves = effect.moves.iter().map(|(v, t)| format!("{}={}", name(*v as usize), target(t)));
     let stores = effect.stores.iter().map(|(v, w)| format!("{}={}", name(*v as usize), word(*w)));
     format!(
@@ -319,6 +320,6 @@ fn effect_text(model: &Model, effect: &Effect) -> String {
         joined(pointed),
         joined(scalars),
         joined(behind.chain(equal)),
-        joined(links.chain(marks).chain(moves).chain(stores))
+        joined(links.chain(marks).chain(held).chain(moves).chain(stores))
     )
 }

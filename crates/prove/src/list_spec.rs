@@ -1,13 +1,14 @@
-//! Specifications of stacks, queues and sets, by what they do and not by their names: which part
-//! each method plays is found by following its body on all sequences, or sets, at once.
+//! Specifications of stacks, queues, sets and maps, by what they do and not by their names: which
+//! part each method plays is found by following its body on all sequences, sets or maps at once.
 //!
 //! A sequence is empty, or an item with a rest behind it, or an item with a rest before it. The
 //! rest is opaque: it can be kept and put together with items, and whatever else is done with it is
 //! not understood. So a body that can be followed does the same for every rest, and the two cases,
 //! empty and not, say all that it does. A set is seen from the key of the call: it has it or has it
 //! not, and all that a body may do is ask for that key, put it in and take it out; then operations
-//! on different keys have nothing to do with each other. Values are never compared, and what is not
-//! understood has no role.
+//! on different keys have nothing to do with each other. A map is a set whose keys have a value
+//! each; its bodies may read what the key of the call has and give it the argument. Values are
+//! never compared, and what is not understood has no role.
 //!
 //! It would be unsound to decide a condition that depends on the rest, or to give a role to a body
 //! that was not followed to its end.
@@ -18,7 +19,7 @@ use seriatim_lang::ast::{BinaryOp, Block, Expr, ExprKind, Pattern, Stmt, StmtKin
 use seriatim_lang::program::{Builtin, FunctionInfo, LocalId, Meaning, SpecInfo};
 use seriatim_lang::types::Type;
 
-/// What a method does with the key of its call, if the set has it, or if it has it not.
+/// What a method does with the key of its call, if the set or map has it, or if it has it not.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct OnKey {
     /// If it has it not.
@@ -32,13 +33,39 @@ pub struct OnKey {
 pub enum KeyCase {
     /// It waits.
     Waits,
-    /// Afterwards the set has the key or not, and this is returned.
+    /// Afterwards this is there, and this is returned.
     Ends {
-        /// Whether the set has the key.
-        member: bool,
-        /// What is returned, if anything.
-        result: Option<bool>,
+        /// What there is under the key.
+        after: Entry,
+        /// What is returned.
+        result: Told,
     },
+}
+
+/// What there is under a key after an operation.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Entry {
+    /// Nothing.
+    Nothing,
+    /// What was there before.
+    Old,
+    /// The key, which was not there, or the argument as its value.
+    New,
+}
+
+/// What an operation on a key returns.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Told {
+    /// Nothing.
+    Nothing,
+    /// A boolean.
+    Bool(bool),
+    /// `null`.
+    Null,
+    /// The value that was there before.
+    Old,
+    /// The value that it was called with.
+    New,
 }
 
 impl OnKey {
@@ -47,23 +74,36 @@ impl OnKey {
         if member { self.present } else { self.absent }
     }
 
-    /// Whether it changes whether the set has the key.
-    pub fn changes(self, member: bool) -> bool {
-        matches!(self.case(member), KeyCase::Ends { member: after, .. } if after != member)
-    }
-
-    /// Whether it may return this without a change, if the set has the key or not.
-    pub fn answers(self, member: bool, result: Option<bool>) -> bool {
-        self.case(member) == KeyCase::Ends { member, result }
-    }
-
-    /// What it returns if it has changed something.
-    pub fn result_of_change(self) -> Option<Option<bool>> {
-        let changing = [false, true].into_iter().find(|member| self.changes(*member))?;
-        match self.case(changing) {
-            KeyCase::Ends { result, .. } => Some(result),
-            KeyCase::Waits => None,
+    /// What it leaves, and returns, if it changes what there is.
+    pub fn change(self, member: bool) -> Option<(Entry, Told)> {
+        match self.case(member) {
+            KeyCase::Ends { after, result } if !after.is_same(member) => Some((after, result)),
+            _ => None,
         }
+    }
+
+    /// Whether it depends on the value that is there: it tells it, or it changes nothing only if
+    /// that value is the argument already.
+    pub fn asks_value(self) -> bool {
+        matches!(
+            self.present,
+            KeyCase::Ends { after: Entry::New, .. } | KeyCase::Ends { result: Told::Old, .. }
+        )
+    }
+
+    /// What it returns if it has changed something, where that is always the same.
+    pub fn result_of_change(self) -> Option<Told> {
+        let mut all = [false, true].into_iter().filter_map(|member| self.change(member));
+        let (_, first) = all.next()?;
+        let is_known = first != Told::Old && all.all(|(_, told)| told == first);
+        is_known.then_some(first)
+    }
+}
+
+impl Entry {
+    /// Whether this is what was there.
+    fn is_same(self, member: bool) -> bool {
+        self == if member { Entry::Old } else { Entry::Nothing }
     }
 }
 
@@ -87,7 +127,7 @@ enum Does {
 pub fn roles(program: &Program) -> Result<(Kind, Vec<Role>), String> {
     let info = program.spec.as_ref().ok_or("it names no specification")?;
     let [var] = &info.vars[..] else {
-        return Err("the state of its specification is not one sequence or set".to_string());
+        return Err("the state of its specification is not one sequence, set or map".to_string());
     };
     let empty = |expr: &Expr| match &expr.kind {
         ExprKind::List(items) | ExprKind::Set(items) => items.is_empty(),
@@ -107,7 +147,7 @@ pub fn roles(program: &Program) -> Result<(Kind, Vec<Role>), String> {
         format!("what `{name}` does to `{state}` is not understood")
     };
     match &var.ty {
-        Type::Set(element) if **element == Type::Key => {
+        ty if holds_keys(ty) => {
             let role =
                 |m: &&FunctionInfo| on_key(info, m).map(Role::OnKey).ok_or_else(|| unclear(m));
             Ok((Kind::Set, methods.iter().map(role).collect::<Result<_, _>>()?))
@@ -116,7 +156,16 @@ pub fn roles(program: &Program) -> Result<(Kind, Vec<Role>), String> {
             let does = |m: &&FunctionInfo| on_sequence(info, m).ok_or_else(|| unclear(m));
             of_ends(&methods.iter().map(does).collect::<Result<Vec<_>, _>>()?)
         }
-        _ => Err("the state of its specification is not one sequence or set".to_string()),
+        _ => Err("the state of its specification is not one sequence, set or map".to_string()),
+    }
+}
+
+/// Whether the state is a set of keys, or a map from keys to values.
+fn holds_keys(ty: &Type) -> bool {
+    match ty {
+        Type::Set(element) => **element == Type::Key,
+        Type::Map(key, value) => (&**key, &**value) == (&Type::Key, &Type::Value),
+        _ => false,
     }
 }
 
@@ -141,9 +190,11 @@ fn of_ends(all: &[Does]) -> Result<(Kind, Vec<Role>), String> {
 /// A part of a sequence.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Part {
-    /// The argument of the call.
+    /// The argument of the call; of two, the key.
     Argument,
-    /// The item at one end.
+    /// The argument that is a value, beside a key.
+    Given,
+    /// The item at one end; the value under the key of the call.
     Item,
     /// All others, if there are any.
     Rest,
@@ -160,8 +211,8 @@ enum Term {
     /// The argument, or an item.
     Datum(Part),
     Sequence(Vec<Part>),
-    /// The content, with or without the key of the call.
-    Set(bool),
+    /// The content, by what there is under the key of the call.
+    Keyed(Entry),
     /// Just the key of the call.
     Singleton,
 }
@@ -181,6 +232,10 @@ fn follow(info: &SpecInfo, method: &FunctionInfo, content: Term) -> Option<Outco
     let argument = match &method.params[..] {
         [] => vec![],
         [param] => vec![(param.local, Term::Datum(Part::Argument))],
+        [key, value] if (&key.ty, &value.ty) == (&Type::Key, &Type::Value) => {
+            let given = (value.local, Term::Datum(Part::Given));
+            vec![(key.local, Term::Datum(Part::Argument)), given]
+        }
         _ => return None,
     };
     let mut run = Run { info, content, locals: argument };
@@ -192,24 +247,28 @@ fn follow(info: &SpecInfo, method: &FunctionInfo, content: Term) -> Option<Outco
 }
 
 fn on_key(info: &SpecInfo, method: &FunctionInfo) -> Option<OnKey> {
-    if !matches!(&method.params[..], [param] if param.ty == Type::Key) {
-        return None;
-    }
-    let case = |member: bool| {
-        let Some((content, result)) = follow(info, method, Term::Set(member))? else {
+    method.params.first().filter(|key| key.ty == Type::Key)?;
+    let case = |before: Entry| {
+        let Some((content, result)) = follow(info, method, Term::Keyed(before))? else {
             return Some(KeyCase::Waits);
         };
-        let Term::Set(member) = content else { return None };
+        let Term::Keyed(after) = content else { return None };
         let result = match result {
-            Term::Nothing if method.result == Type::Unit => None,
-            Term::Bool(result) => Some(result),
+            Term::Nothing if method.result == Type::Unit => Told::Nothing,
+            Term::Nothing => Told::Null,
+            Term::Bool(result) => Told::Bool(result),
+            Term::Datum(Part::Item) => Told::Old,
+            Term::Datum(Part::Given) => Told::New,
             _ => return None,
         };
-        Some(KeyCase::Ends { member, result })
+        Some(KeyCase::Ends { after, result })
     };
-    let table = OnKey { absent: case(false)?, present: case(true)? };
-    // Of an operation that always changes something, the result would not say which change it was.
-    (!(table.changes(false) && table.changes(true))).then_some(table)
+    let table = OnKey { absent: case(Entry::Nothing)?, present: case(Entry::Old)? };
+    // Of an operation on a set that always changes something, the result would not say which change
+    // it was; a map remembers what the change says.
+    let both = table.change(false).is_some() && table.change(true).is_some();
+    let is_map = matches!(info.vars[..], [ref var] if matches!(var.ty, Type::Map(..)));
+    (is_map || !both).then_some(table)
 }
 
 fn on_sequence(info: &SpecInfo, method: &FunctionInfo) -> Option<Does> {
@@ -284,6 +343,10 @@ impl Run<'_> {
             StmtKind::Assign(targets, value) => {
                 let [Some(target)] = &targets[..] else { return None };
                 let term = self.term(value)?;
+                if let ExprKind::Index(map, key) = &target.kind {
+                    self.content = self.with_entry(map, key, term)?;
+                    return Some(Flow::Next);
+                }
                 match (&target.kind, self.info.facts.meaning(target.id)?) {
                     (ExprKind::Name(_), Meaning::Local(local)) => self.locals.push((local, term)),
                     (ExprKind::Name(_), Meaning::Shared(_)) => self.content = term,
@@ -350,6 +413,11 @@ impl Run<'_> {
                     _ => return None,
                 }
             }
+            ExprKind::Index(map, key) if self.is_entry(map, key) => match self.term(map)? {
+                Term::Keyed(Entry::Nothing) => Term::Nothing,
+                Term::Keyed(Entry::Old) => Term::Datum(Part::Item),
+                _ => Term::Datum(Part::Given),
+            },
             ExprKind::Index(sequence, index) => {
                 let parts = self.parts(sequence)?;
                 let at = self.place(&parts, index)?;
@@ -367,6 +435,24 @@ impl Run<'_> {
             }
             _ => return None,
         })
+    }
+
+    /// Whether this is the content of a map, at the key of the call.
+    fn is_entry(&self, map: &Expr, key: &Expr) -> bool {
+        matches!(self.term(map), Some(Term::Keyed(_))) && self.datum(key) == Some(Part::Argument)
+    }
+
+    /// The content of the map with this under the key of the call: `null` is no entry.
+    fn with_entry(&self, map: &Expr, key: &Expr, value: Term) -> Option<Term> {
+        let is_content = matches!(self.info.facts.meaning(map.id), Some(Meaning::Shared(_)));
+        let entry = match value {
+            Term::Nothing => Entry::Nothing,
+            Term::Datum(Part::Item) => Entry::Old,
+            Term::Datum(Part::Given) => Entry::New,
+            _ => return None,
+        };
+        let is_map = matches!(self.info.vars[..], [ref var] if matches!(var.ty, Type::Map(..)));
+        (is_map && is_content && self.is_entry(map, key)).then_some(Term::Keyed(entry))
     }
 
     fn datum(&self, expr: &Expr) -> Option<Part> {
@@ -408,9 +494,14 @@ fn binary(op: BinaryOp, a: Term, b: Term) -> Option<Term> {
         }
         (BinaryOp::Eq, a, b) => Term::Bool(equal(&a, &b)?),
         (BinaryOp::Ne, a, b) => Term::Bool(!equal(&a, &b)?),
-        (BinaryOp::In, Term::Datum(Part::Argument), Term::Set(member)) => Term::Bool(member),
-        (BinaryOp::Add, Term::Set(_), Term::Singleton) => Term::Set(true),
-        (BinaryOp::Sub, Term::Set(_), Term::Singleton) => Term::Set(false),
+        (BinaryOp::In, Term::Datum(Part::Argument), Term::Keyed(entry)) => {
+            Term::Bool(entry != Entry::Nothing)
+        }
+        (BinaryOp::Add, Term::Keyed(entry), Term::Singleton) => Term::Keyed(match entry {
+            Entry::Nothing => Entry::New,
+            there => there,
+        }),
+        (BinaryOp::Sub, Term::Keyed(_), Term::Singleton) => Term::Keyed(Entry::Nothing),
         (BinaryOp::Sub, Term::Number(a, rest), Term::Number(b, false)) => Term::Number(a - b, rest),
         (BinaryOp::Add, Term::Number(a, rest), Term::Number(b, false)) => Term::Number(a + b, rest),
         (BinaryOp::Lt, a, b) => Term::Bool(less(&a, &b)?),
@@ -424,6 +515,10 @@ fn binary(op: BinaryOp, a: Term, b: Term) -> Option<Term> {
 /// Whether two terms are equal, if that is the same for every rest.
 fn equal(a: &Term, b: &Term) -> Option<bool> {
     match (a, b) {
+        (Term::Nothing, Term::Nothing) => Some(true),
+        // Items and what a map is given are never null.
+        (Term::Nothing, Term::Datum(Part::Item | Part::Given))
+        | (Term::Datum(Part::Item | Part::Given), Term::Nothing) => Some(false),
         (Term::Bool(a), Term::Bool(b)) => Some(a == b),
         (Term::Number(a, false), Term::Number(b, false)) => Some(a == b),
         (Term::Number(..), Term::Number(..)) => {
@@ -498,14 +593,105 @@ method void() -> bool { return true }
         let set = format!(
             "object o : set{stub}method add(k: key) -> bool {{ return true }}\nmethod contains(k: key) -> bool {{ return true }}"
         );
-        let ends = |member, result| KeyCase::Ends { member, result: Some(result) };
-        let add = OnKey { absent: ends(true, true), present: ends(true, false) };
-        let contains = OnKey { absent: ends(false, false), present: ends(true, true) };
+        let ends = |after, result| KeyCase::Ends { after, result: Told::Bool(result) };
+        let add = OnKey { absent: ends(Entry::New, true), present: ends(Entry::Old, false) };
+        let contains =
+            OnKey { absent: ends(Entry::Nothing, false), present: ends(Entry::Old, true) };
         assert_eq!(of(&set), Ok((Kind::Set, vec![Role::OnKey(add), Role::OnKey(contains)])));
         let deque = format!(
             "object o : deque{stub}method push_front(v: value) {{ x = 0 }}\nmethod push_back(v: value) {{ x = 0 }}\nmethod pop_front() -> value? {{ return empty }}"
         );
         assert!(of(&deque).is_err());
+    }
+
+    const MAP: &str = "object o : s
+spec s {
+  var m: map<key, value> = {}
+  method put(k: key, v: value) -> value? { let old = m[k]; m[k] = v; return old }
+  method add(k: key, v: value) -> bool {
+    if k in m { return false }
+    m[k] = v
+    return true
+  }
+  method set(k: key, v: value) { if m[k] != null { m[k] = v } }
+  method make(k: key, v: value) -> value { if m[k] == null { m[k] = v } return m[k] }
+  method get(k: key) -> value? { return m[k] }
+  method has(k: key) -> bool { return k in m }
+  method take(k: key) -> value? { let old = m[k]; m[k] = null; return old }
+  method wait(k: key) -> value? { assume k in m; return m[k] }
+}
+var x: int = 0
+method put(k: key, v: value) -> value? { return v }
+method add(k: key, v: value) -> bool { return true }
+method set(k: key, v: value) { x = 0 }
+method make(k: key, v: value) -> value { return v }
+method get(k: key) -> value? { return empty }
+method has(k: key) -> bool { return true }
+method take(k: key) -> value? { return empty }
+method wait(k: key) -> value? { return empty }
+";
+
+    /// What the roles of a map say is what the interpreter of the language does, with the key, with
+    /// another value and with the argument already there, and with another key beside it.
+    #[test]
+    fn roles_of_a_map_do_what_the_specification_does() {
+        let (kind, roles) = of(MAP).expect("understood");
+        assert_eq!(kind, Kind::Set);
+        let program = seriatim_lang::check(MAP).expect("a program");
+        let bounds = Bounds { values: 3, keys: 3, nodes: None, capacity: None };
+        let spec = Spec::new(program.spec.clone().expect("named"), bounds);
+        let other = (Datum::Key(2), Datum::Value(0));
+        for (method, role) in program.methods.iter().zip(roles) {
+            let Role::OnKey(does) = role else { panic!("{role:?}") };
+            let number = spec.method(&method.name).expect("specified");
+            let arguments = &[Datum::Key(1), Datum::Value(2)][..method.params.len()];
+            for held in [None, Some(1), Some(2)] {
+                let state = |held: Option<i32>| {
+                    let entry = held.map(|value| (Datum::Key(1), Datum::Value(value)));
+                    vec![Datum::map(entry.into_iter().chain([other.clone()]).collect())]
+                };
+                let outcomes = spec.outcomes(&state(held), number, arguments).expect("it runs");
+                let expected = match does.case(held.is_some()) {
+                    KeyCase::Waits => vec![],
+                    KeyCase::Ends { after, result } => {
+                        let after = match after {
+                            Entry::Nothing => None,
+                            Entry::Old => held,
+                            Entry::New => Some(2),
+                        };
+                        let result = match result {
+                            Told::Nothing => outcomes[0].1.clone(),
+                            Told::Bool(result) => Datum::Bool(result),
+                            Told::Null => Datum::Null,
+                            Told::Old => Datum::Value(held.expect("a value")),
+                            Told::New => Datum::Value(2),
+                        };
+                        vec![(state(after), result)]
+                    }
+                };
+                assert_eq!(outcomes, expected, "{} of {held:?}", method.name);
+            }
+        }
+    }
+
+    #[test]
+    fn what_compares_values_of_a_map_or_asks_for_other_keys_has_no_role() {
+        for (old, new) in [
+            (
+                "let old = m[k]; m[k] = v; return old",
+                "let old = m[k]; if old != v { m[k] = v } return old",
+            ),
+            ("return k in m", "return len(m) > 0"),
+            ("m[k] = null; return old", "m = {}; return old"),
+            ("map<key, value> = {}", "map<key, value?> = {}"),
+            ("map<key, value> = {}", "map<value, value> = {}"),
+        ] {
+            let source = MAP.replacen(old, new, 1);
+            assert_ne!(source, MAP, "{old}");
+            if seriatim_lang::check(&source).is_ok() {
+                assert!(of(&source).is_err(), "{new}");
+            }
+        }
     }
 
     #[test]

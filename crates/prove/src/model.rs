@@ -1,7 +1,7 @@
 //! The program as the prover sees it: which slot plays which part, and whether the program is in
 //! the class at all.
 //!
-//! In the class: a specification of a stack, queue or set ([`crate::list_spec`]), of a cell
+//! In the class: a specification of a stack, queue, set or map ([`crate::list_spec`]), of a cell
 //! ([`crate::cell_spec`]) or of a number ([`crate::number_spec`]); one struct for the nodes of a
 //! list (none for a cell or a number), with one link to itself and at most one key, value, mark and
 //! lock; structs without links, for records; shared variables that are references, locks, booleans
@@ -17,6 +17,7 @@ use crate::number::is_unbounded;
 use crate::number_spec::NumberSpec;
 use crate::reduce::Reduction;
 use crate::segment::Emptiness;
+use crate::value::{ANY_COLOUR, Values};
 use crate::view::{ARGS, FIELDS};
 use seriatim_lang::liveness::Liveness;
 use seriatim_lang::machine::{Bounds, Granularity, Machine, State};
@@ -27,7 +28,7 @@ use seriatim_lang::{Program, lower};
 /// What is tracked of the data.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
 pub enum Tracking {
-    /// One arbitrary key: for sets.
+    /// One arbitrary key: for sets; and two colours of values, for maps.
     Key,
     /// Two colours of values: for sequences.
     Colour,
@@ -54,7 +55,7 @@ pub enum Kind {
     Stack,
     /// First in, first out.
     Queue,
-    /// A set of keys.
+    /// A set of keys, or a map from keys to values.
     Set,
     /// One value that is read, written and swapped.
     Cell,
@@ -82,7 +83,7 @@ pub enum Role {
         /// What it says then.
         says: bool,
     },
-    /// An operation on a set.
+    /// An operation on a set or a map.
     OnKey(OnKey),
     /// An operation on a cell.
     Cell(CellRole),
@@ -146,10 +147,26 @@ pub struct Model {
     pub machine: Machine,
 }
 
+impl Role {
+    /// Whether it depends on the value of the first item, or of the tracked key.
+    pub fn asks_value(self) -> bool {
+        match self {
+            Role::Peek { .. } => true,
+            Role::OnKey(does) => does.asks_value(),
+            _ => false,
+        }
+    }
+}
+
 impl Model {
-    /// Whether a method tells the first item.
-    pub fn peeks(&self) -> bool {
-        self.roles.iter().any(|role| matches!(role, Role::Peek { .. }))
+    /// Whether some method depends on the value of the first item, or of the tracked key.
+    pub fn asks_values(&self) -> bool {
+        self.roles.iter().any(|role| role.asks_value())
+    }
+
+    /// The colour of a node of the content, as a bit, if it has one only and some method asks.
+    pub fn told_colour(&self, values: Values) -> Values {
+        if self.asks_values() && values.count_ones() == 1 { values & ANY_COLOUR } else { 0 }
     }
 
     /// The program as a model, or why it is refused; none if the reduction is no other than the one
@@ -361,7 +378,7 @@ fn fields(steps: &Steps, tracking: Tracking) -> Result<(Option<StructId>, Vec<Fi
         let field = match slot.kind.scalar {
             Scalar::Ref(of) if of.0 as usize == list => Field::Link,
             Scalar::Key if tracking == Tracking::Key && !slot.kind.nullable => Field::Key,
-            Scalar::Value if tracking == Tracking::Colour => Field::Value,
+            Scalar::Value if matches!(tracking, Tracking::Colour | Tracking::Key) => Field::Value,
             Scalar::Bool if !slot.kind.nullable => Field::Mark,
             Scalar::Lock => Field::Lock,
             _ => return Err(format!("the field `{}` is of no known use", slot.name)),
@@ -458,7 +475,8 @@ fn check_shared(
 fn check_parameters(steps: &Steps, tracking: Tracking) -> Result<(), String> {
     for method in &steps.methods {
         let fits = |kind: &seriatim_lang::types::Kind| match (tracking, kind.scalar) {
-            (Tracking::Key, Scalar::Key) | (Tracking::Colour, Scalar::Value) => !kind.nullable,
+            (Tracking::Key, Scalar::Key | Scalar::Value) => !kind.nullable,
+            (Tracking::Colour, Scalar::Value) => !kind.nullable,
             (Tracking::Value, Scalar::Value) => true,
             (Tracking::Value, _) => is_control(*kind),
             (Tracking::Number, scalar) => is_unbounded(scalar) || is_small(*kind),

@@ -408,17 +408,33 @@ impl Run<'_> {
     /// The value of a node, narrowed to one.
     pub fn value(&mut self, node: usize) -> Ran<Val> {
         let values = self.after.nodes[node].values;
-        let options: Vec<Values> = (0..3).map(|b| 1 << b).filter(|b| values & b != 0).collect();
-        if options.is_empty() {
-            return strange("a node without a value");
+        let one = self.pick_value(values)?;
+        let before = &mut self.before.nodes[node].values;
+        // What the step wrote says nothing of what was there before.
+        if *before == values {
+            *before = one;
         }
-        let one = match options.as_slice() {
-            [one] => *one,
-            _ => options[self.choices.pick(options.len() as u32) as usize],
-        };
         self.after.nodes[node].values = one;
-        self.before.nodes[node].values = one;
         Ok(if one == NULL_VALUE { Val::Null } else { Val::Colour(one.trailing_zeros() as u8) })
+    }
+
+    /// Narrows the value that a node had before the step to one.
+    pub fn know_value_before(&mut self, node: usize) -> Ran<()> {
+        let values = self.before.nodes[node].values;
+        if values == self.after.nodes[node].values {
+            return self.value(node).map(|_| ());
+        }
+        self.before.nodes[node].values = self.pick_value(values)?;
+        Ok(())
+    }
+
+    fn pick_value(&mut self, values: Values) -> Ran<Values> {
+        let options: Vec<Values> = (0..3).map(|b| 1 << b).filter(|b| values & b != 0).collect();
+        match options.as_slice() {
+            [] => strange("a node without a value"),
+            [one] => Ok(*one),
+            _ => Ok(options[self.choices.pick(options.len() as u32) as usize]),
+        }
     }
 
     fn write(&mut self, place: &Place, values: &[Val]) -> Ran<()> {
@@ -475,6 +491,8 @@ impl Run<'_> {
 
     fn write_slot(&mut self, n: usize, field: Field, value: Val) -> Ran<()> {
         let private = self.after.nodes[n].private;
+        // The value of an entry of a map may change; that of an item of a sequence may not.
+        let may_change = private || self.model.tracking == Tracking::Key;
         if field == Field::Link && !private {
             self.follow(n)?;
         }
@@ -495,7 +513,7 @@ impl Run<'_> {
                 }
             }
             (Field::Key, Val::Key(class)) if private => node.attr = node.attr.with_class(class),
-            (Field::Value, _) if private => match only(value) {
+            (Field::Value, _) if may_change => match only(value) {
                 Some(values) => node.values = values,
                 None => return strange("a value of an unknown sort"),
             },

@@ -9,6 +9,7 @@
 //! - [`bucket`]: one bucket of a hash table for the whole of it (by another argument, in its file);
 //! - [`slice`]: data that decides nothing is left out (statistics, time stamps, names of makers);
 //! - [`ticket`]: two counters that are a ticket lock become a lock;
+//! - [`queue_lock`]: a queue of nodes with a word each that is a lock becomes one;
 //! - [`spin`]: a word that is taken and given back becomes a lock, in a variable or in a node;
 //! - [`contents`]: a reference to an immutable record becomes what the record holds;
 //! - [`values`]: values become whole numbers, so that the content of an object may be one.
@@ -22,6 +23,7 @@
 
 mod bucket;
 mod contents;
+mod queue_lock;
 mod slice;
 mod spin;
 mod ticket;
@@ -37,7 +39,7 @@ use seriatim_lang::types::StructId;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Reduction {
     /// The program without the data that decides nothing, with one bucket for a hash table, and with
-    /// locks for ticket locks.
+    /// locks for ticket locks and queue locks.
     Sliced,
     /// The same, with locks for all words that are used as one.
     Locked,
@@ -59,6 +61,7 @@ impl Reduction {
         }
         // Counters that are a ticket lock are nothing else: tried as numbers, they have no end.
         ticket::locks(steps);
+        queue_lock::locks(steps);
         if self == Reduction::Sliced {
             return true;
         }

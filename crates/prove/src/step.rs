@@ -2,13 +2,13 @@
 //! specification.
 
 use crate::cell;
-use crate::content::{Abstraction, Change, Paths, is_justified};
+use crate::content::{Abstraction, Change, Paths, answer, is_justified};
 use crate::counter;
 use crate::effect::{Effect, effect};
 use crate::equality::{Equality, unnamed};
 use crate::help::help;
 use crate::interference::Interference;
-use crate::model::{Kind, Model, Tracking};
+use crate::model::{Field, Kind, Model, Tracking};
 use crate::number::is_unbounded;
 use crate::outcome::{At, Obstacle};
 use crate::own::{End, Halt, Ran, Run};
@@ -106,8 +106,8 @@ fn arguments(model: &Model, method: u32) -> Vec<[Val; ARGS]> {
     let mut found = vec![[Val::Dead; ARGS]];
     for (i, kind) in model.steps.methods[method as usize].params.iter().enumerate() {
         let mut options: Vec<Val> = match (model.tracking, kind.scalar) {
-            (Tracking::Key, _) => Class::ALL[1..4].iter().map(|c| Val::Key(*c)).collect(),
-            (Tracking::Colour, _) => vec![Val::Colour(0), Val::Colour(1)],
+            (Tracking::Key, Scalar::Key) => Class::ALL[1..4].iter().map(|c| Val::Key(*c)).collect(),
+            (Tracking::Key | Tracking::Colour, _) => vec![Val::Colour(0), Val::Colour(1)],
             (Tracking::Value, Scalar::Value) => vec![TRACKED_VALUE, OTHER_VALUE],
             (_, Scalar::Enum(count)) => (0..count as i32).map(Val::Int).collect(),
             // Any number: the call gives it a base.
@@ -211,12 +211,14 @@ fn execute(run: &mut Run, pc: Pc, accesses: u32) -> Ran<End> {
 
 /// What the step did to the content of a list; the operation takes effect by it.
 fn change(abstraction: &Abstraction, run: &mut Run) -> Ran<Change> {
+    know_values(abstraction, run)?;
     let change = abstraction.change(run.model, &run.before, &run.after)?;
     let got = match change {
         Change::Removed(node) => match run.value(node)? {
             Val::Colour(colour) => Some(colour),
             _ => return Err(Obstacle::IllegalChange.into()),
         },
+        Change::Answered(result) => answer(&[result]),
         _ => None,
     };
     if let (true, Some(busy)) = (change != Change::None, &mut run.after.busy) {
@@ -224,6 +226,22 @@ fn change(abstraction: &Abstraction, run: &mut Run) -> Ran<Change> {
         busy.ghost.got = got;
     }
     Ok(change)
+}
+
+/// Of a map, picks the values that the tracked key had before the step and has now, if the step
+/// changes which node is the one with the key, or what it holds.
+fn know_values(abstraction: &Abstraction, run: &mut Run) -> Ran<()> {
+    let model = run.model;
+    if model.tracking != Tracking::Key || !model.fields.contains(&Field::Value) {
+        return Ok(());
+    }
+    let (was, is) = (abstraction.entry(&run.before)?, abstraction.entry(&run.after)?);
+    let written = |node: usize| run.before.nodes[node].values != run.after.nodes[node].values;
+    if was != is || was.is_some_and(written) {
+        was.map_or(Ok(()), |node| run.know_value_before(node))?;
+        is.map_or(Ok(()), |node| run.value(node).map(|_| ()))?;
+    }
+    Ok(())
 }
 
 /// Puts the thread to rest, or checks the result and ends the operation.

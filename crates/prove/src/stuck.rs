@@ -252,7 +252,10 @@ fn since_the_call(kind: Kind, view: &View) -> String {
         parts.push(no);
     }
     if ghost.firsts != 0 {
-        parts.push("the first item was known at some moment");
+        parts.push(match kind {
+            Kind::Set => "the value of x was known at some moment",
+            _ => "the first item was known at some moment",
+        });
     }
     let moments: Vec<String> = view.numbers.moments.iter().map(|v| value(*v)).collect();
     let moments = format!("the content was {}", moments.join(", then or before "));

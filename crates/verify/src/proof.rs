@@ -6,7 +6,7 @@
 //! is all that is known there.
 
 use crate::verified::Verified;
-use seriatim_certify::{Accepted, certify, trimmed};
+use seriatim_certify::{Accepted, trimmed_and_certified};
 use seriatim_explore::{self as explore, Verdict, can_wait, constants};
 use seriatim_lang::Program;
 use seriatim_prove::{Options, Outcome, Proof, prove};
@@ -58,9 +58,7 @@ fn checked(program: &Program, proof: Proof) -> Result<Attempt, String> {
         .map_err(|why| format!("there is a proof, but no certificate: {why}"))?;
     drop(proof);
     let rejected = |refusal| format!("the checker rejects the proof: {refusal}");
-    let certificate = trimmed(program, &whole).map_err(rejected)?;
-    drop(whole);
-    let accepted = certify(program, &certificate).map_err(rejected)?;
+    let (accepted, certificate) = trimmed_and_certified(program, &whole).map_err(rejected)?;
     Ok(Attempt::Proved { accepted, certificate })
 }
 

@@ -308,7 +308,8 @@ impl Reader<'_> {
             _ => return Err(format!("`{text}` is no node")),
         }
         let now = Face { link, mark, locked, private };
-        graph.draw(Node { class, values: self.values(values)?, before: Some(now), now });
+        let (values, before) = (self.values(values)?, Some(now));
+        graph.draw(Node { class, values, overwritten: None, before, now });
         Ok(())
     }
 
@@ -372,6 +373,7 @@ impl Reader<'_> {
             equal: vec![],
             links: vec![],
             marks: vec![],
+            values: vec![],
             moves: vec![],
             stores: vec![],
             places,
@@ -460,7 +462,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// Reads `p0.link=p1`, `p0.mark=yes`, `head=p1` or `guard=free`.
+    /// Reads `p0.link=p1`, `p0.mark=yes`, `p0.value=01`, `head=p1` or `guard=free`.
     fn written(&self, text: &str, effect: &mut Effect) -> Read<()> {
         let (what, value) = pair(text, "=")?;
         match what.split_once('.') {
@@ -474,6 +476,10 @@ impl Reader<'_> {
             Some((place, "mark")) => {
                 let place = effect.written_place(place)?;
                 effect.marks.push((place, flag(value, "yes", "no")?));
+            }
+            Some((place, "value")) => {
+                let place = effect.written_place(place)?;
+                effect.values.push((place, self.values(value)?));
             }
             _ => {
                 let variable = self.variable(what)?;
@@ -501,6 +507,7 @@ impl Effect {
         }
         repeats(&self.links)
             || repeats(&self.marks)
+            || repeats(&self.values)
             || repeats(&self.moves)
             || repeats(&self.stores)
     }

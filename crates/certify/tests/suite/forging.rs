@@ -149,6 +149,33 @@ method peek() -> value? {
 }
 ";
 
+/// A map whose `set` reads the old value and writes the new one in two steps.
+const MAPPED: &str = "object mapped : map
+spec map {
+  var m: map<key, value> = {}
+  method set(k: key, v: value) -> value? { let old = m[k]; m[k] = v; return old }
+  method get(k: key) -> value? { return m[k] }
+}
+struct Node { key: key, val: value, next: Node? }
+var top: Node? = null
+method set(k: key, v: value) -> value? {
+  let t = top
+  if t != null && t.key == k {
+    let old = t.val
+    t.val = v
+    return old
+  }
+  atomic { if top == null { top = new Node { key: k, val: v, next: null } return empty } }
+  assume false
+  return empty
+}
+method get(k: key) -> value? {
+  let t = top
+  if t != null && t.key == k { return t.val }
+  return empty
+}
+";
+
 /// A correct one, to see that the forger can do its work.
 const RIGHT: &str = concat!(
     "object right : stack\n",
@@ -338,7 +365,7 @@ fn an_honest_forger_proves_what_is_right() {
 #[test]
 fn no_forger_proves_what_is_broken() {
     let small =
-        [LOCKS, FORGETS, UNLOCKED, SPUN, PEEPED].map(|source| check(source).expect("a program"));
+        [LOCKS, FORGETS, UNLOCKED, SPUN, PEEPED, MAPPED].map(|s| check(s).expect("a program"));
     let attempts = if crate::common::long() { 6_000 } else { 200 };
     let small = small.map(|program| (program.name.clone(), program, attempts));
     let library = if crate::common::long() { broken_lists() } else { vec![] };
@@ -354,7 +381,7 @@ fn no_forger_proves_what_is_broken() {
     assert!(edits > 5_000, "only {edits}");
 }
 
-/// The broken stacks, queues and sets of the library that the checker understands.
+/// The broken stacks, queues, sets and maps of the library that the checker understands.
 fn broken_lists() -> Vec<(String, Program)> {
     let folder = format!("{}/../../algorithms/broken", env!("CARGO_MANIFEST_DIR"));
     let entries = std::fs::read_dir(folder).expect("the library is there");

@@ -47,6 +47,10 @@ fn locks_in_variables_are_ranked_and_locks_in_nodes_follow_the_keys() {
         "lazy_list",
         "hash_set",
         "hash_lazy_list",
+        "coarse_map",
+        "lock_coupling_map",
+        "lazy_map",
+        "hash_map",
     ];
     for name in ordered {
         assert_eq!(in_order(&program(name), 400_000), Some(true), "{name}");

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// Proofs that Python checks in a moment, each with a broken program for which it is relabelled.
-const PROVED: [(&str, &str); 7] = [
+const PROVED: [(&str, &str); 8] = [
     ("coarse_queue", "broken/two_lock_queue_one_lock"),
     ("coarse_stack", "broken/treiber_pop_twice"),
     ("two_lock_queue", "broken/two_lock_queue_early_unlock"),
@@ -19,6 +19,7 @@ const PROVED: [(&str, &str); 7] = [
     ("michael_scott", "broken/michael_scott_stale_empty"),
     ("treiber_peek", "broken/treiber_peek_second"),
     ("coarse_set", "broken/named_set_wrong_answer"),
+    ("lock_coupling_map", "broken/lock_coupling_map_overwrites"),
 ];
 
 fn python() -> Option<&'static str> {

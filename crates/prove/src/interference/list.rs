@@ -351,6 +351,11 @@ impl Matcher {
                 after.nodes[n].attr = after.nodes[n].attr.with_mark(*mark);
             }
         }
+        for (i, values) in &effect.values {
+            if let Seat::Node(n) = self.seats[*i as usize] {
+                after.nodes[n].values = *values;
+            }
+        }
         for (g, target) in &effect.moves {
             after.globals[*g as usize] = self.resolve(*target).unwrap_or(Val::Dead);
         }

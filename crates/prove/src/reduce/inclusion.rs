@@ -52,6 +52,7 @@ const BROKEN: [&str; 10] = [
 const VALUED: [&str; 6] =
     ["swap_register", "once_cell", "consensus", "boxed_register", "boxed_counter", "lazy_value"];
 const TICKETS: [&str; 4] = ["ticket_counter", "ticket_stack", "ticket_queue", "ticket_set"];
+const QUEUED: [&str; 4] = ["clh_counter", "clh_stack", "clh_queue", "clh_set"];
 
 /// What is seen of a run from outside.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -224,7 +225,7 @@ fn what_a_program_can_do_its_reduction_can_do() {
     let (runs, most) = if long { (200, usize::MAX) } else { (8, 10) };
     let mut found = 0;
     let all = SLICED.iter().chain(&SPUN).chain(&VALUED).chain(&BROKEN).chain(&TICKETS);
-    for name in all {
+    for name in all.chain(&QUEUED) {
         found += compare(name, &check(&source(name)).expect("right"), runs * 2);
         // The mutants of cells are many and alike.
         if TICKETS.contains(name) || VALUED.contains(name) && !long {
@@ -261,9 +262,10 @@ fn a_table_is_a_product_of_its_buckets() {
     let long = std::env::var_os("SERIATIM_LONG").is_some();
     let (runs, most) = if long { (60, usize::MAX) } else { (6, 12) };
     let (mut found, mut divided) = (0, 0);
-    let names = ["hash_set", "hash_set_counted", "hash_spin_set", "hash_lazy_list", "hash_michael"];
+    let sets = ["hash_set", "hash_set_counted", "hash_spin_set", "hash_lazy_list", "hash_michael"];
+    let names = sets.into_iter().chain(["hash_map"]);
     let broken = ["broken/hash_spin_set_test_then_set", "broken/hash_lazy_list_no_validation"];
-    for name in names.into_iter().chain(broken) {
+    for name in names.chain(broken) {
         let mutants = mutants::mutants(&source(name));
         for text in std::iter::once(source(name)).chain(mutants.into_iter().take(most)) {
             let Ok(program) = check(&text) else { continue };
@@ -343,7 +345,20 @@ fn what_only_looks_like_a_lock_or_like_idle_data_stays() {
     let ticket = source("ticket_stack");
     let boxed = source("boxed_register");
     let counted = source("boxed_counter");
+    let queued = source("clh_stack");
     let changes = [
+        (&queued, "{ held: true }", "{ held: false }"),
+        (&queued, "Waiter { held: false }\n", "Waiter { held: true }\n"),
+        (&queued, "mine.held = false", "before.held = false"),
+        (&queued, "mine.held = false", "mine.held = false; mine.held = false"),
+        (&queued, "  await !before.held\n", ""),
+        (&queued, "await !before.held", "await !mine.held"),
+        (&queued, "await !before.held", "await !before.held; await !before.held"),
+        (&queued, "swap(tail, mine)", "swap(tail, mine); before = swap(tail, mine)"),
+        (&queued, "let before = swap(tail, mine)", "let before = tail; tail = mine"),
+        (&queued, "await !before.held", "await !before.held; assert before != mine"),
+        (&queued, "var tail: Waiter =", "var spare: Waiter? = null\nvar tail: Waiter ="),
+        (&queued, "  mine.held = false\n  return t.val", "  return t.val"),
         (&owner, "cas(owner, null, self) { return }", "swap(owner, self) == null { return }"),
         (&owner, "while owner != null {}", "while owner != self {}"),
         (&owner, "cas(owner, self, null)", "owner = self"),

@@ -9,7 +9,7 @@ const ALL: Counted = Counted::Reachable;
 const UNMARKED: Counted = Counted::ReachableUnmarked;
 
 /// Name, root, and content of what is proved in a moment.
-const QUICK: [(&str, &str, Begin, Counted); 30] = [
+const QUICK: [(&str, &str, Begin, Counted); 36] = [
     ("treiber", "top", Begin::AtRoot, ALL),
     ("coarse_stack", "top", Begin::AtRoot, ALL),
     ("coarse_queue", "head", Begin::BehindDummy, ALL),
@@ -40,10 +40,16 @@ const QUICK: [(&str, &str, Begin, Counted); 30] = [
     ("hash_set", "table.0", Begin::AtRoot, ALL),
     ("hash_spin_set", "table.0", Begin::AtRoot, ALL),
     ("hash_set_counted", "table.0", Begin::AtRoot, ALL),
+    ("coarse_map", "head", Begin::AtRoot, ALL),
+    ("clh_stack", "top", Begin::AtRoot, ALL),
+    ("clh_queue", "head", Begin::BehindDummy, ALL),
+    ("clh_set", "head", Begin::AtRoot, ALL),
+    ("counted_map", "head", Begin::AtRoot, ALL),
+    ("lock_coupling_map", "head", Begin::AtRoot, ALL),
 ];
 
 /// The same for what takes longer: hindsight and descriptors.
-const SLOW: [(&str, &str, Begin, Counted); 12] = [
+const SLOW: [(&str, &str, Begin, Counted); 15] = [
     ("orvyy_set", "head", Begin::AtRoot, UNMARKED),
     ("lazy_list", "head", Begin::AtRoot, UNMARKED),
     ("vechev_cas", "head", Begin::AtRoot, UNMARKED),
@@ -56,6 +62,9 @@ const SLOW: [(&str, &str, Begin, Counted); 12] = [
     ("lazy_list_statistics", "head", Begin::AtRoot, UNMARKED),
     ("hash_lazy_list", "table.0", Begin::AtRoot, UNMARKED),
     ("hash_michael", "table.0", Begin::AtRoot, UNMARKED),
+    ("lazy_map", "head", Begin::AtRoot, UNMARKED),
+    ("hash_map", "table.0", Begin::AtRoot, UNMARKED),
+    ("harris_michael_map", "head", Begin::AtRoot, UNMARKED),
 ];
 
 #[test]

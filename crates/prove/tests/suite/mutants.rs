@@ -7,7 +7,7 @@ use seriatim_lang::check;
 use seriatim_prove::{Options, Outcome, prove};
 
 /// Algorithms, and how many views their mutants may need in the short run.
-const ALGORITHMS: [(&str, usize); 48] = [
+const ALGORITHMS: [(&str, usize); 58] = [
     ("treiber", 2_500),
     ("two_lock_queue", 2_500),
     ("michael_scott", 2_500),
@@ -56,6 +56,16 @@ const ALGORITHMS: [(&str, usize); 48] = [
     ("hash_set", 2_500),
     ("hash_spin_set", 0),
     ("hash_lazy_list", 0),
+    ("clh_counter", 2_000),
+    ("clh_stack", 2_500),
+    ("clh_queue", 2_500),
+    ("clh_set", 0),
+    ("lock_coupling_map", 2_500),
+    ("counted_map", 2_500),
+    ("coarse_map", 0),
+    ("lazy_map", 0),
+    ("hash_map", 0),
+    ("harris_michael_map", 0),
 ];
 
 #[test]

@@ -121,8 +121,9 @@ impl Pen<'_> {
                 let other = if sign == ">" { piece(dice).to_owned() } else { variable(dice) };
                 format!("{}{sign}{other}", variable(dice))
             }
-            _ => match dice.roll(3) {
+            _ => match dice.roll(4) {
                 0 => format!("p{}.link={}", dice.roll(3), piece(dice)),
+                2 => format!("p{}.value={}", dice.roll(3), ["0", "1", "01", "01n"][dice.roll(4)]),
                 1 => format!("p{}.mark={}", dice.roll(3), ["yes", "no"][dice.roll(2)]),
                 _ => format!("{}={}", variable(dice), piece(dice)),
             },
@@ -156,6 +157,10 @@ impl Pen<'_> {
                 let mark = if now.mark.is_set() { "yes" } else { "no" };
                 parts[4].push(format!("p{place}.mark={mark}"));
             }
+            let held = graph.node(*id);
+            if held.overwritten.is_some_and(|before| before != held.values) {
+                parts[4].push(format!("p{place}.value={}", values(held.values)));
+            }
         }
         for (variable, slot) in self.object.steps.shared.iter().enumerate() {
             let (was, is) = (graph.shared_before[variable], graph.shared[variable]);
@@ -185,7 +190,8 @@ impl Pen<'_> {
             let differs = seen.is_some_and(|face| {
                 face.link != node.now.link || face.mark.is_set() != node.now.mark.is_set()
             });
-            self.is_fresh(*id) || differs
+            let written = node.overwritten.is_some_and(|before| before != node.values);
+            self.is_fresh(*id) || differs || written
         };
         let mut places: Vec<NodeId> = graph.ids().filter(changed).collect();
         let links = places.iter().map(|id| graph.link(*id, Time::Now));

@@ -69,7 +69,7 @@ fn explored_by(
 }
 
 /// Single tokens and what they become.
-const EXCHANGES: [(&str, &str); 31] = [
+const EXCHANGES: [(&str, &str); 36] = [
     ("==", "!="),
     ("!=", "=="),
     ("&&", "||"),
@@ -101,6 +101,11 @@ const EXCHANGES: [(&str, &str); 31] = [
     (", 1)", ", -1)"),
     (", -1)", ", 0)"),
     ("return c", "return c + 1"),
+    ("c.val", "p.val"),
+    ("= c.val", "= v"),
+    ("val: v", "val: c.val"),
+    ("return old", "return v"),
+    ("return empty", "return c.val"),
 ];
 
 /// The text with one line of a method dropped, doubled, exchanged with the next one, or changed in

@@ -1,0 +1,364 @@
+//! Takes a shared reference to the last of those who wait for a lock.
+//!
+//! *Decided*: structs with one boolean, the *word*, and one shared variable, the *tail*, that are
+//! used as the queue lock of Craig, and of Landin and Hagersten: a method *makes* a node with the
+//! word `true`, *queues* it by a swap with the tail, *looks* at the word of the node that it got for
+//! it until that is `false`, and in the end *passes on* by writing `false` to its own word. On every
+//! way through a method these come in this order ([`Lock::is_in_order`]), and the references are
+//! used for nothing else. The tail begins with a node whose word is `false`.
+//!
+//! *Why it is sound*: let n1, n2, … be the nodes in the order of the swaps, and n0 the first tail.
+//! Every node is queued once, so the one that got n(i-1) for it is n(i). Its word is `true` until its
+//! own thread passes on, which it does only after it found the word of n(i-1) `false`. So when the
+//! thread of n(i) finds that, all before it have passed on, and none behind it has found anything:
+//! in `Q`, where the lock is held from the look that succeeds until the thread passes on, it is free
+//! then, and passing on is releasing a lock that is held. Looking in vain is a step that does
+//! nothing, making and queueing leave no trace.
+//!
+//! *What would make it unsound*: a node that is queued twice, or used again; a word that is written
+//! by anybody else or at another time; a look at any other word; a node that others could have.
+
+use super::{inner, method, nothing, replace};
+use seriatim_lang::flow::{definitions, successors, uses};
+use seriatim_lang::steps::{Ex, Op, Pc, Place, Reg, Root, Steps};
+use seriatim_lang::types::{Kind, Scalar, StructId};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Makes locks of all variables that are the tail of such a queue.
+pub fn locks(steps: &mut Steps) {
+    let mut found = false;
+    for tail in 0..steps.shared.len() as u32 {
+        if let Some(lock) = Lock::of(steps, tail) {
+            lock.make(steps);
+            found = true;
+        }
+    }
+    if found {
+        super::slice::slice(steps);
+    }
+}
+
+/// What an instruction does for the lock.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Part {
+    /// Looks: where to go on when it is its turn, and when not.
+    Look(Pc, Option<Pc>),
+    /// Passes on.
+    Pass,
+    /// Leaves no trace.
+    Gone,
+    /// Sets the tail at the start.
+    Begin,
+}
+
+/// What has become of the node of a method, on a way through it.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+enum Fate {
+    None,
+    Made,
+    Queued,
+    Found,
+}
+
+/// A way through a method: the fate, and which registers have the own node, or the one before it.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+struct Way {
+    fate: Fate,
+    own: BTreeSet<Reg>,
+    before: BTreeSet<Reg>,
+}
+
+struct Lock {
+    tail: u32,
+    of: StructId,
+    parts: BTreeMap<usize, Part>,
+}
+
+impl Lock {
+    fn of(steps: &Steps, tail: u32) -> Option<Lock> {
+        let slot = &steps.shared[tail as usize];
+        let Scalar::Ref(of) = slot.kind.scalar else { return None };
+        let [word] = &steps.structs[of.0 as usize].slots[..] else { return None };
+        let is_word = word.kind == Kind { scalar: Scalar::Bool, nullable: false } && !word.plain;
+        if !is_word || slot.kind.nullable || slot.joined || slot.plain || !is_alone(steps, of, tail)
+        {
+            return None;
+        }
+        let mut lock = Lock { tail, of, parts: BTreeMap::new() };
+        let whole = lock.begins_free(steps)
+            && (0..steps.methods.len()).all(|of| lock.is_in_order(steps, of).is_some());
+        let looks = lock.parts.values().any(|part| matches!(part, Part::Look(..)));
+        let closed = whole && looks && lock.covers(steps) && lock.has_no_side_entrance(steps);
+        closed.then_some(lock)
+    }
+
+    fn is_tail(&self, place: &Place) -> bool {
+        place.root == Root::Shared && place.slots().contains(&self.tail)
+    }
+
+    /// The register with the node whose word an access touches.
+    fn word_of(&self, place: &Place) -> Option<Option<Reg>> {
+        match &place.root {
+            Root::Node(node, of) if *of == self.of => match node {
+                Ex::Reg(reg) => Some(Some(*reg)),
+                _ => Some(None),
+            },
+            _ => None,
+        }
+    }
+
+    fn is_reference(&self, steps: &Steps, at: usize, reg: Reg) -> bool {
+        steps.register(Pc(at as u32), reg).is_some_and(|s| s.kind.scalar == Scalar::Ref(self.of))
+    }
+
+    /// The initialisation makes one node with the word `false` and puts it into the tail.
+    fn begins_free(&mut self, steps: &Steps) -> bool {
+        let (mut made, mut set) = (None, false);
+        for (at, instr) in steps.code.iter().enumerate() {
+            if method(steps, at).is_some() {
+                continue;
+            }
+            match &instr.op {
+                Op::New { dst, of, fields } if *of == self.of => {
+                    if made.is_some() || fields[..] != [Ex::Const(0)] {
+                        return false;
+                    }
+                    made = Some(*dst);
+                    self.parts.insert(at, Part::Gone);
+                }
+                Op::Store { place, value } if self.is_tail(place) => {
+                    let right = made.is_some_and(|made| value[..] == [Ex::Reg(made)]);
+                    if set || !right || !place.dims.is_empty() {
+                        return false;
+                    }
+                    set = true;
+                    self.parts.insert(at, Part::Begin);
+                }
+                Op::Check { kind, .. } if kind.scalar == Scalar::Ref(self.of) => {
+                    self.parts.insert(at, Part::Gone);
+                }
+                op => {
+                    let mut named = op
+                        .place()
+                        .is_some_and(|place| self.is_tail(place) || self.word_of(place).is_some());
+                    uses(op, &mut |reg| named |= Some(reg) == made);
+                    if named {
+                        return false;
+                    }
+                }
+            }
+        }
+        set
+    }
+
+    /// On every way through a method the node is made, queued, found and passed on, in this order.
+    fn is_in_order(&mut self, steps: &Steps, of: usize) -> Option<()> {
+        let start = Way { fate: Fate::None, own: BTreeSet::new(), before: BTreeSet::new() };
+        let mut seen = BTreeSet::new();
+        let mut todo = vec![(steps.methods[of].entry, start)];
+        while let Some((pc, way)) = todo.pop() {
+            if method(steps, pc.0 as usize) != Some(of) {
+                return None;
+            }
+            if seen.insert((pc, way.clone())) {
+                todo.extend(self.follow(steps, pc, way)?);
+            }
+        }
+        Some(())
+    }
+
+    /// Where a way goes on behind an instruction; none if it is not one of such a lock.
+    fn follow(&mut self, steps: &Steps, pc: Pc, mut way: Way) -> Option<Vec<(Pc, Way)>> {
+        let at = pc.0 as usize;
+        let (instr, next) = (&steps.code[at], Pc(pc.0 + 1));
+        let reference = |ex: &Ex| match ex {
+            Ex::Reg(reg) => self.is_reference(steps, at, *reg).then_some(*reg),
+            _ => None,
+        };
+        let part = match &instr.op {
+            Op::New { dst, of, fields } if *of == self.of => {
+                let right = way.fate == Fate::None && fields[..] == [Ex::Const(1)];
+                (right && !instr.inside_atomic).then_some(())?;
+                way = Way { fate: Fate::Made, own: [*dst].into(), before: BTreeSet::new() };
+                Part::Gone
+            }
+            Op::Swap { dst, place, value } if self.is_tail(place) => {
+                let [Ex::Reg(node)] = value[..] else { return None };
+                let right = way.fate == Fate::Made && way.own.contains(&node);
+                (right && !instr.inside_atomic && place.dims.is_empty()).then_some(())?;
+                way.own.remove(dst);
+                (way.fate, way.before) = (Fate::Queued, [*dst].into());
+                Part::Gone
+            }
+            Op::Load { dst, place } if self.word_of(place).is_some() => {
+                let node = self.word_of(place)??;
+                (way.fate == Fate::Queued && way.before.contains(&node)).then_some(())?;
+                return self.look(steps, at, *dst, way);
+            }
+            Op::Store { place, value } if self.word_of(place).is_some() => {
+                let node = self.word_of(place)??;
+                let right = way.fate == Fate::Found && way.own.contains(&node);
+                (right && !instr.inside_atomic && value[..] == [Ex::Const(0)]).then_some(())?;
+                way = Way { fate: Fate::None, own: BTreeSet::new(), before: BTreeSet::new() };
+                Part::Pass
+            }
+            Op::Set { dst, value } if value.iter().any(|ex| reference(ex).is_some()) => {
+                // One at a time: which register holds what is then plain.
+                let ([ex], dst, false) = (&value[..], *dst, instr.inside_atomic) else {
+                    return None;
+                };
+                let from = reference(ex)?;
+                for all in [&mut way.own, &mut way.before] {
+                    match all.contains(&from) {
+                        true => all.insert(dst),
+                        false => all.remove(&dst),
+                    };
+                }
+                Part::Gone
+            }
+            Op::Check { value, kind } if kind.scalar == Scalar::Ref(self.of) => {
+                let reg = reference(value)?;
+                let known = way.own.contains(&reg) || way.before.contains(&reg);
+                (known && !instr.inside_atomic).then_some(())?;
+                Part::Gone
+            }
+            Op::Return(_) if way.fate != Fate::None => return None,
+            op => {
+                let mut named = op
+                    .place()
+                    .is_some_and(|place| self.is_tail(place) || self.word_of(place).is_some());
+                uses(op, &mut |reg| named |= self.is_reference(steps, at, reg));
+                named |= definitions(op).any(|reg| self.is_reference(steps, at, Reg(reg)));
+                if named {
+                    return None;
+                }
+                return Some(successors(op, pc).into_iter().map(|to| (to, way.clone())).collect());
+            }
+        };
+        self.note(at, part)?;
+        Some(vec![(next, way)])
+    }
+
+    /// An instruction is the same part on every way.
+    fn note(&mut self, at: usize, part: Part) -> Option<()> {
+        (*self.parts.entry(at).or_insert(part) == part).then_some(())
+    }
+
+    /// A read of the word and at once a branch, or an `await` of its own, on what was read.
+    fn look(&mut self, steps: &Steps, at: usize, read: Reg, way: Way) -> Option<Vec<(Pc, Way)>> {
+        let (behind, condition) = (Pc(at as u32 + 2), steps.code.get(at + 1)?);
+        let is_set = |ex: &Ex| *ex == Ex::Reg(read);
+        let is_clear = |ex: &Ex| matches!(ex, Ex::Not(inside) if is_set(inside));
+        let alone = |at: usize| steps.code.get(at).is_some_and(|i| !i.inside_atomic);
+        let inside = steps.code[at].inside_atomic;
+        let part = match &condition.op {
+            Op::Branch { cond, otherwise } if !inside && is_set(cond) => {
+                Part::Look(*otherwise, Some(behind))
+            }
+            Op::Branch { cond, otherwise } if !inside && is_clear(cond) => {
+                Part::Look(behind, Some(*otherwise))
+            }
+            Op::Assume(cond) if inside && is_clear(cond) && alone(at + 2) => {
+                let marker = matches!(steps.code[at - 1].op, Op::Atomic) && alone(at - 1);
+                marker.then_some(())?;
+                self.note(at - 1, Part::Gone)?;
+                Part::Look(behind, None)
+            }
+            _ => return None,
+        };
+        is_used_once(steps, at, read).then_some(())?;
+        self.note(at, part)?;
+        self.note(at + 1, Part::Gone)?;
+        let Part::Look(found, waits) = part else { return None };
+        let served = Way { fate: Fate::Found, ..way.clone() };
+        Some([(found, served)].into_iter().chain(waits.map(|pc| (pc, way))).collect())
+    }
+
+    /// Whatever has to do with the lock was met on some way, or is never executed: then it may not
+    /// be there.
+    fn covers(&self, steps: &Steps) -> bool {
+        steps.code.iter().enumerate().all(|(at, instr)| {
+            let place = instr.op.place();
+            let named = place.is_some_and(|p| self.is_tail(p) || self.word_of(p).is_some());
+            let made = matches!(instr.op, Op::New { of, .. } if of == self.of);
+            !(named || made) || self.parts.contains_key(&at)
+        })
+    }
+
+    /// Nobody jumps between a look, its condition and the marker before it.
+    fn has_no_side_entrance(&self, steps: &Steps) -> bool {
+        let inside = |pc: Pc| {
+            let at = pc.0 as usize;
+            let looks = |at: usize| matches!(self.parts.get(&at), Some(Part::Look(..)));
+            let marked = at
+                .checked_sub(1)
+                .is_some_and(|before| looks(at) && matches!(steps.code[before].op, Op::Atomic));
+            marked || at.checked_sub(1).is_some_and(looks)
+        };
+        let jumps = steps.code.iter().enumerate().flat_map(|(at, instr)| {
+            let next = successors(&instr.op, Pc(at as u32));
+            next.into_iter().filter(move |to| to.0 as usize != at + 1)
+        });
+        let mut entries = jumps.chain(steps.methods.iter().map(|m| m.entry));
+        !entries.any(inside)
+    }
+
+    fn make(&self, steps: &mut Steps) {
+        steps.shared[self.tail as usize].kind = Kind { scalar: Scalar::Lock, nullable: false };
+        let place = Place { root: Root::Shared, offset: self.tail, dims: vec![], width: 1 };
+        for at in self.parts.keys() {
+            steps.code[*at].inside_atomic = false;
+        }
+        replace(steps, |pc, _| {
+            let lock = || Op::Lock(place.clone());
+            Some(match self.parts.get(&(pc.0 as usize))? {
+                Part::Look(found, Some(waits)) => vec![
+                    Op::Choose(vec![inner(1), inner(3)]),
+                    lock(),
+                    Op::Jump(*found),
+                    Op::Atomic,
+                    Op::Jump(*waits),
+                ],
+                Part::Look(_, None) => vec![lock()],
+                Part::Pass => vec![Op::Unlock(place.clone())],
+                Part::Gone => vec![nothing(pc)],
+                Part::Begin => vec![Op::Store { place: place.clone(), value: vec![Ex::Const(0)] }],
+            })
+        });
+        // The registers that held nodes hold nothing any more.
+        let node = Scalar::Ref(self.of);
+        let regs = steps.methods.iter_mut().flat_map(|m| &mut m.regs).chain(&mut steps.init_regs);
+        for slot in regs.filter(|slot| slot.kind.scalar == node) {
+            slot.kind = Kind { scalar: Scalar::Bool, nullable: false };
+        }
+        if steps.structs.len() == 1 {
+            steps.structs.clear();
+        }
+    }
+}
+
+/// Whether references to such nodes are in this variable and in registers only.
+fn is_alone(steps: &Steps, of: StructId, tail: u32) -> bool {
+    let refers = |kind: &Kind| kind.scalar == Scalar::Ref(of);
+    let shared = steps.shared.iter().enumerate().filter(|(slot, _)| *slot != tail as usize);
+    let fields = steps.structs.iter().flat_map(|s| &s.slots);
+    let slots = shared.map(|(_, slot)| slot).chain(fields).chain(&steps.persistent);
+    let outside = steps.methods.iter().flat_map(|m| m.result.iter().chain(&m.params));
+    !slots.map(|slot| &slot.kind).chain(outside).any(refers)
+}
+
+/// Whether a register is used by the instruction behind this one only.
+fn is_used_once(steps: &Steps, at: usize, reg: Reg) -> bool {
+    let of = method(steps, at);
+    steps.code.iter().enumerate().all(|(other, instr)| {
+        let mut used = false;
+        uses(&instr.op, &mut |r| used |= r == reg && method(steps, other) == of);
+        !used || other == at + 1 || looks_again(steps, other, reg)
+    })
+}
+
+/// Whether an instruction is the condition of another look that uses the same register.
+fn looks_again(steps: &Steps, at: usize, reg: Reg) -> bool {
+    at.checked_sub(1)
+        .is_some_and(|before| matches!(&steps.code[before].op, Op::Load { dst, .. } if *dst == reg))
+}
