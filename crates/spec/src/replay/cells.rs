@@ -128,19 +128,21 @@ impl Map {
     /// Appends a text; false if there is none to append to.
     fn append(&mut self, key: ValueId, suffix: ValueId, record: &Record<'_>) -> bool {
         let values = record.values();
-        let base = match (self.holds(key), self.read(key)) {
-            (None, ValueId::NIL) => Some(""),
-            (Some(MADE), _) => self.made.get(&key).map(String::as_str),
-            (_, value) => values.as_str(value),
+        let Some(suffix) = values.as_str(suffix) else { return false };
+        let mut text = match (self.holds(key), self.read(key)) {
+            (None, ValueId::NIL) => String::new(),
+            (Some(MADE), _) => self.made.remove(&key).unwrap_or_default(),
+            (_, value) => match values.as_str(value) {
+                Some(base) => base.to_owned(),
+                None => return false,
+            },
         };
-        let (Some(base), Some(suffix)) = (base, values.as_str(suffix)) else { return false };
-        let text = [base, suffix].concat();
-        match values.find(&Value::text(&text)) {
-            Some(known) => self.put(key, Some(known)),
-            None => {
-                self.put(key, Some(MADE));
-                self.made.insert(key, text);
-            }
+        text.push_str(suffix);
+        let is_named = values.may_have_text_of(text.len());
+        let named = is_named.then(|| values.find(&Value::text(&text))).flatten();
+        self.put(key, Some(named.unwrap_or(MADE)));
+        if named.is_none() {
+            self.made.insert(key, text);
         }
         true
     }
