@@ -129,20 +129,20 @@ impl Map {
     fn append(&mut self, key: ValueId, suffix: ValueId, record: &Record<'_>) -> bool {
         let values = record.values();
         let Some(suffix) = values.as_str(suffix) else { return false };
-        let mut text = match (self.holds(key), self.read(key)) {
-            (None, ValueId::NIL) => String::new(),
-            (Some(MADE), _) => self.made.remove(&key).unwrap_or_default(),
-            (_, value) => match values.as_str(value) {
-                Some(base) => base.to_owned(),
-                None => return false,
-            },
+        let base = match (self.holds(key), self.read(key)) {
+            (None, ValueId::NIL) => Some(String::new()),
+            (Some(MADE), _) => self.made.remove(&key),
+            (_, value) => values.as_str(value).map(str::to_owned),
         };
+        let Some(mut text) = base else { return false };
         text.push_str(suffix);
-        let is_named = values.may_have_text_of(text.len());
-        let named = is_named.then(|| values.find(&Value::text(&text))).flatten();
-        self.put(key, Some(named.unwrap_or(MADE)));
-        if named.is_none() {
-            self.made.insert(key, text);
+        let named = values.may_have_text_of(text.len()).then(|| values.find(&Value::text(&text)));
+        match named.flatten() {
+            Some(known) => self.put(key, Some(known)),
+            None => {
+                self.put(key, Some(MADE));
+                self.made.insert(key, text);
+            }
         }
         true
     }
