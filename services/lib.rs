@@ -1,6 +1,8 @@
 //! Models of services, as text: what a sequential etcd, a log with offsets, a lock with a lease
 //! would answer.
 
+#![forbid(unsafe_code)]
+
 /// The model of a service.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Service {

@@ -637,13 +637,10 @@ fn mark_words(kinds: &[Kind], words: &[i32], mask: &mut u8) {
 fn mark_values(datum: &Datum, mask: &mut u8) {
     match datum {
         Datum::Value(v) => *mask |= 1 << v,
-        Datum::Tuple(parts) | Datum::List(parts) | Datum::Set(parts) => {
-            parts.iter().for_each(|p| mark_values(p, mask));
-        }
         Datum::Map(entries) => entries.iter().for_each(|(k, v)| {
             mark_values(k, mask);
             mark_values(v, mask);
         }),
-        _ => {}
+        _ => datum.elements().for_each(|part| mark_values(part, mask)),
     }
 }

@@ -357,9 +357,11 @@ fn value(datum: &Datum) -> Value {
         Datum::Int(number) => Value::Int(*number),
         Datum::Value(number) | Datum::Key(number) => Value::Int(i64::from(*number)),
         Datum::Variant(number) | Datum::Tid(number) => Value::Int(i64::from(*number)),
-        Datum::Tuple(parts) | Datum::List(parts) | Datum::Set(parts) => {
-            Value::list(parts.iter().map(value))
-        }
+        Datum::Tuple(_)
+        | Datum::List(_)
+        | Datum::LongList(_)
+        | Datum::Set(_)
+        | Datum::LongSet(_) => Value::list(datum.elements().map(value)),
         Datum::Map(entries) => Value::map(entries.iter().map(|(k, v)| (value(k), value(v)))),
     }
 }

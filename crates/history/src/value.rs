@@ -7,7 +7,7 @@
 
 use crate::number;
 use crate::outside::is_harmful;
-use hashbrown::HashTable;
+use hashbrown::{HashSet, HashTable};
 use std::fmt::{self, Write as _};
 use std::hash::{BuildHasher, Hash};
 
@@ -257,8 +257,13 @@ pub struct Values {
     /// Places of entries and of pairs that were forgotten, to be given to others.
     free_entries: Vec<u32>,
     free_pairs: Vec<u32>,
+    /// How long the texts are that are longer than [`SHORT`].
+    long: HashSet<usize>,
     hasher: hashbrown::DefaultHashBuilder,
 }
+
+/// A text that is not longer is looked for wherever it may be.
+const SHORT: usize = 256;
 
 impl Default for Values {
     fn default() -> Self {
@@ -270,6 +275,7 @@ impl Default for Values {
             pair_index: HashTable::new(),
             free_entries: Vec::new(),
             free_pairs: Vec::new(),
+            long: HashSet::new(),
             hasher: hashbrown::DefaultHashBuilder::default(),
         }
     }
@@ -355,6 +361,12 @@ impl Values {
                 Some(ValueId(index << 2))
             }
         }
+    }
+
+    /// Whether a text of so many bytes may have been interned. Who makes a long text piece by piece
+    /// need not look for each that is on the way.
+    pub fn may_have_text_of(&self, bytes: usize) -> bool {
+        bytes <= SHORT || self.long.contains(&bytes)
     }
 
     /// The value of an id; [`Value::Nil`] for [`ValueId::ABSENT`].
@@ -468,7 +480,13 @@ impl Values {
         if let Some(&index) = found {
             return ValueId(index << 2);
         }
-        let index = place(&mut self.entries, &mut self.free_entries, make());
+        let value = make();
+        if let Value::Text(text) = &value
+            && text.len() > SHORT
+        {
+            self.long.insert(text.len());
+        }
+        let index = place(&mut self.entries, &mut self.free_entries, value);
         let (entries, hasher) = (&self.entries, &self.hasher);
         self.entry_index
             .insert_unique(hash, index, |&i| hasher.hash_one(Hashed::from(&entries[i as usize])));

@@ -58,6 +58,8 @@
 //! - `Box::from_raw` frees the node at once where it is dropped or read out. Nodes that Rust code
 //!   forgets stay allocated in both.
 
+#![forbid(unsafe_code)]
+
 mod client;
 mod constructor;
 mod declaration;

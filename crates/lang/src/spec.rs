@@ -409,11 +409,10 @@ impl Interpreter<'_> {
             }
             Code::Element(of, index) => {
                 let index = self.value(index)?;
-                let mut parts = self.taken(of)?.into_parts();
+                let whole = self.taken(of)?;
                 let at = usize::try_from(index.number()).ok();
-                let slot = at.and_then(|at| parts.get_mut(at));
-                *slot.ok_or_else(|| broken("an index is out of range"))? = value;
-                self.store(of, Datum::List(parts.into()))?;
+                let changed = at.and_then(|at| whole.with_element(at, value));
+                self.store(of, changed.ok_or_else(|| broken("an index is out of range"))?)?;
             }
             _ => return Err(broken("this cannot be assigned to")),
         }

@@ -28,18 +28,30 @@
 //! changes nothing is noted, since its call was before and its place comes after it. An operation
 //! that failed and did not happen leaves those configurations in which it had no effect. ∎
 //!
+//! **What may wait.** Before a return, only those open operations take effect that are *concerned*:
+//! that do not commute with the one that returns, or with one that is concerned. *Proof.* Take an
+//! order that fits the log. Whatever stands before the operation that returns, has not returned and
+//! is not concerned commutes with all that are concerned, so it can be put behind them, in the same
+//! order as before, with the same answers and states; it still stands before its own return, for
+//! which it is concerned. (There it may find nothing to change, as the second of two equal writes,
+//! so it notes its answer even after operations with which it commutes.) An operation whose result
+//! is lost is forgotten if whatever may happen after it may happen without it
+//! ([`Live::is_dispensable`]): every order is one without it as well. ∎
+//!
 //! Between *quiet moments*, at which nothing is open, the frontier grows with the operations that
 //! overlap; at a quiet moment it is a set of states. The work is bounded: with more than [`MOST`]
 //! configurations the frontier gives up and says so ([`Declined::TooManyChoices`]), and likewise
 //! with more than [`MOST_NOTED`] answers that open operations may give
-//! ([`Declined::TooManyAnswers`]): what is never returned must not slow down everything after it.
+//! ([`Declined::TooManyAnswers`]) and with more than [`MOST_OPEN`] open operations
+//! ([`Declined::TooManyOpen`]): what is never returned must not slow down everything after it.
 //! Configurations share what is noted, and states what they hold. Objects that
 //! consist of independent parts (keys) have a frontier for each part, until an operation looks at
 //! the whole ([`Declined::Whole`]).
 //!
 //! *Unsound if* a specification's [`effects`](Live::effects) were not all that an operation may do,
-//! or if its parts depended on each other. That is why nobody believes it alone: the ordinary check
-//! decides what the frontier calls wrong, as for every online monitor.
+//! if its parts depended on each other, or if it called operations commuting that do not. That is
+//! why nobody believes it alone: the ordinary check decides what the frontier calls wrong, as for
+//! every online monitor.
 
 mod configuration;
 mod order;
@@ -55,6 +67,13 @@ use seriatim_spec::{ChosenReader, Decoded};
 
 /// How many configurations may be looked at for one event.
 pub const MOST: usize = 1 << 13;
+
+/// How many effects and noted operations all configurations that are looked at for one event may
+/// have together: what they take in memory.
+pub const MOST_HELD: usize = 1 << 19;
+
+/// How many operations of a part may be open. Each change asks all of them what they would answer.
+pub const MOST_OPEN: usize = 1 << 10;
 
 /// How many answers of open operations may be noted in a configuration, by their weight.
 pub const MOST_NOTED: usize = 1 << 18;

@@ -22,8 +22,8 @@ const LONG: usize = 512;
 /// that stays about as long is not changed to and fro.
 const SHORT: usize = 128;
 
-const BASE: u64 = 0x9e37_79b9_7f4a_7c15;
-const INVERSE: u64 = inverse(BASE);
+pub(crate) const BASE: u64 = 0x9e37_79b9_7f4a_7c15;
+pub(crate) const INVERSE: u64 = inverse(BASE);
 
 /// The number whose product with an odd one is 1: each round doubles the bits that are right.
 const fn inverse(odd: u64) -> u64 {
@@ -205,7 +205,7 @@ fn without<V: Clone + Eq + Hash>(
     Held::Long(runs)
 }
 
-fn power(exponent: usize) -> u64 {
+pub(crate) fn power(exponent: usize) -> u64 {
     // An exponent beyond 32 bits would need as many values.
     BASE.wrapping_pow(exponent as u32)
 }

@@ -3,7 +3,8 @@
 //! A search keeps thousands of states that differ in one entry. [`Map`] is made for that: a copy
 //! costs nothing, a change costs O(log n) and shares the rest, the hash is kept up to date with
 //! every change, and two maps are compared along what they do not share. [`Entries`] is the same
-//! for states that mostly have few entries, and [`Deque`] for lines with two ends.
+//! for states that mostly have few entries, [`Deque`] for lines with two ends,
+//! [`Sequence`] for lists with numbered places, and [`Text`] for texts that grow.
 //!
 //! A [`Map`] is a treap: a search tree by key and a heap by the hash of the key. Its shape depends on its
 //! keys alone, whatever the order in which they came, so equal maps have equal trees.
@@ -12,9 +13,13 @@
 
 mod deque;
 mod entries;
+mod sequence;
+mod text;
 
 pub use deque::Deque;
 pub use entries::Entries;
+pub use sequence::Sequence;
+pub use text::Text;
 
 use std::borrow::Borrow;
 use std::cmp::Ordering;

@@ -737,20 +737,20 @@ method wait(k: key) -> value? { return empty }
         let spec = Spec::new(program.spec.clone().expect("named"), bounds);
         for count in 0..5 {
             let items: Vec<Datum> = (0..count).map(|i| Datum::Value(i % 3)).collect();
-            let state = vec![Datum::List(items.clone().into())];
+            let state = vec![Datum::list(items.clone())];
             let run = |method: &str, arguments: &[Datum]| {
                 let number = spec.method(method).expect("specified");
                 spec.outcomes(&state, number, arguments).expect("it runs")
             };
             let longer = [&items[..], &[Datum::Value(2)]].concat();
-            assert_eq!(run("push", &[Datum::Value(2)])[0].0, vec![Datum::List(longer.into())]);
+            assert_eq!(run("push", &[Datum::Value(2)])[0].0, vec![Datum::list(longer)]);
             match items.split_last() {
                 None => {
                     assert_eq!(run("pop", &[]), [(state.clone(), Datum::Null)]);
                     assert_eq!(run("top", &[]), []);
                 }
                 Some((last, rest)) => {
-                    let rest = vec![Datum::List(rest.into())];
+                    let rest = vec![Datum::list(rest.to_vec())];
                     assert_eq!(run("pop", &[]), [(rest, last.clone())]);
                     assert_eq!(run("top", &[]), [(state.clone(), last.clone())]);
                 }

@@ -4,9 +4,11 @@
 //! every machine, however busy it is.
 
 use seriatim_history::{Conventions, ReadOptions, listen};
+use seriatim_monitor::frontier::frontier_of;
 use seriatim_scale::Judgement;
 use seriatim_scale::live::{Listening, Watch};
 use seriatim_spec::{ChosenReader, Failures, SpecChoice};
+use seriatim_verify::SeriReader;
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -150,7 +152,13 @@ fn enemies() -> Vec<Hostile> {
             },
             shrinks: None,
             // To ask for a key may let it go.
-            looks: None,
+            looks: Some(("get", of_key(0), nothing())),
+        },
+        Hostile {
+            object: "kv",
+            grows: |_| ("append", ",\"key\":1,\"arg\":\"a\"".to_owned(), nothing()),
+            shrinks: None,
+            looks: Some(("get", of_key(1), nothing())),
         },
         Hostile {
             object: "multi-register",
@@ -197,6 +205,100 @@ fn enemies() -> Vec<Hostile> {
     ]
 }
 
+/// A line with two ends and its middle.
+const LINE: &str = "spec line {
+  var items: seq<value> = []
+  method push(v: value) -> int { items = items ++ [v]; return len(items) }
+  method pop() -> value? {
+    if items == [] { return empty }
+    let last = items[len(items) - 1]
+    items = items[..len(items) - 1]
+    return last
+  }
+  method turn(v: value) { items = (items ++ [v])[1..] }
+  method put(at: int, v: value) { items[at] = v }
+  method middle() -> value? { return if items == [] { null } else { items[len(items) / 2] } }
+}";
+
+/// A stack whose top is in front.
+const PILE: &str = "spec pile {
+  var items: seq<value> = []
+  method push(v: value) { items = [v] ++ items }
+  method pop() -> value? {
+    if items == [] { return empty }
+    let top = items[0]
+    items = items[1..]
+    return top
+  }
+  method size() -> int { return len(items) }
+}";
+
+/// A set that is asked for its least element.
+const RANKS: &str = "spec ranks {
+  var all: set<int> = {}
+  method insert(n: int) -> bool {
+    if n in all { return false }
+    all = all + {n}
+    return true
+  }
+  method take() -> int? {
+    if all == {} { return empty }
+    let least = min(all)
+    all = all - {least}
+    return least
+  }
+  method drop(n: int) { all = remove(all, n) }
+  method size() -> int { return len(all) }
+}";
+
+/// A table.
+const TABLE: &str = "spec table {
+  var all: map<int, value> = {}
+  method put(n: int, v: value) { all[n] = v }
+  method drop(n: int) { all = remove(all, n) }
+  method size() -> int { return len(all) }
+}";
+
+/// Objects of specifications that are written for the occasion.
+fn written_enemies() -> Vec<Hostile> {
+    vec![
+        Hostile {
+            object: LINE,
+            grows: |i| ("push", given(i), result(i + 1)),
+            shrinks: Some(|i| ("pop", nothing(), result(i))),
+            looks: Some(("middle", nothing(), nothing())),
+        },
+        Hostile {
+            object: LINE,
+            grows: |i| match i {
+                0..600 => ("push", given(i), result(i + 1)),
+                _ if i.is_multiple_of(2) => ("put", given(format!("[300,{i}]")), nothing()),
+                _ => ("turn", given(i), nothing()),
+            },
+            shrinks: None,
+            looks: Some(("middle", nothing(), nothing())),
+        },
+        Hostile {
+            object: PILE,
+            grows: |i| ("push", given(i), nothing()),
+            shrinks: Some(|i| ("pop", nothing(), result(i))),
+            looks: Some(("size", nothing(), nothing())),
+        },
+        Hostile {
+            object: RANKS,
+            grows: |i| ("insert", given(100_000 - i), result(true)),
+            shrinks: Some(|i| ("take", nothing(), result(100_000 - i))),
+            looks: Some(("size", nothing(), nothing())),
+        },
+        Hostile {
+            object: TABLE,
+            grows: |i| ("put", given(format!("[{i},{i}]")), nothing()),
+            shrinks: Some(|i| ("drop", given(i), nothing())),
+            looks: Some(("size", nothing(), nothing())),
+        },
+    ]
+}
+
 fn call(process: &str, (op, given, _): &Told) -> String {
     format!("{{\"type\":\"call\",\"process\":{process},\"op\":\"{op}\"{given}}}\n")
 }
@@ -225,12 +327,22 @@ fn streams(enemy: &Hostile, count: u64) -> Vec<(&'static str, String)> {
     streams
 }
 
+/// The watch of an object in the catalogue, or of a specification.
+fn watch_of(object: &str) -> Watch {
+    if object.starts_with("spec ") {
+        let reader = Arc::new(SeriReader::parse(object, None).unwrap());
+        let live = Arc::clone(&reader);
+        return Watch::of(reader, None, Box::new(move |sample| Ok(frontier_of(live.live(sample)))))
+            .unwrap();
+    }
+    let choice = SpecChoice::parse(object).unwrap();
+    Watch::new(Arc::new(ChosenReader { choice, failures: Failures::default() })).unwrap()
+}
+
 /// What a watch says of events, and how many bytes it asked for.
 fn watched(object: &str, events: &str) -> (Judgement, u64) {
     let before = ASKED.get();
-    let choice = SpecChoice::parse(object).unwrap();
-    let reader = Arc::new(ChosenReader { choice, failures: Failures::default() });
-    let watch = Rc::new(RefCell::new(Watch::new(reader).unwrap()));
+    let watch = Rc::new(RefCell::new(watch_of(object)));
     let listening = Box::new(Listening(Rc::clone(&watch)));
     listen(events.as_bytes(), "events", ReadOptions::default(), listening).unwrap();
     let judgement = watch.borrow_mut().conclude(Conventions::default());
@@ -240,12 +352,12 @@ fn watched(object: &str, events: &str) -> (Judgement, u64) {
 #[test]
 fn four_times_as_many_events_cost_about_four_times_as_much() {
     let (few, many) = (1000, 4000);
-    for enemy in enemies() {
+    for enemy in enemies().into_iter().chain(written_enemies()) {
         for ((way, short), (_, long)) in streams(&enemy, few).into_iter().zip(streams(&enemy, many))
         {
             let (_, less) = watched(enemy.object, &short);
             let (judgement, more) = watched(enemy.object, &long);
-            let object = enemy.object;
+            let object = enemy.object.lines().next().unwrap_or_default();
             println!("{object}, {way}: {less} and {more}, {:.1}", more as f64 / less as f64);
             assert!(matches!(judgement, Judgement::Linearizable), "{object}, {way}");
             // Logarithms, and tables that double, make it a little more than 4; squares make it 16.

@@ -98,8 +98,14 @@ pub trait Live {
     /// Whether the operation with this answer never changes the state.
     fn leaves_unchanged(&self, op: &Self::Op, answer: &Self::Answer) -> bool;
 
-    /// Whether the operation never changes the state, whatever it answers.
-    fn only_looks(&self, op: &Self::Op) -> bool;
+    /// Whether the operation may be forgotten if nobody will ever know its result: whatever may
+    /// happen after it may happen without it, as after one that only looks.
+    fn is_dispensable(&self, op: &Self::Op) -> bool;
+
+    /// Whether two operations commute: see [`Spec::commute`]. `false` is always right.
+    fn commute(&self, _a: &Self::Op, _b: &Self::Op) -> bool {
+        false
+    }
 
     /// How many values an answer holds, roughly: what it costs to remember it.
     fn weight(&self, answer: &Self::Answer) -> usize;
@@ -370,14 +376,19 @@ where
         Spec::is_read_only(&self.machine, op, Some(answer))
     }
 
-    fn only_looks(&self, op: &Self::Op) -> bool {
-        Spec::is_read_only(&self.machine, op, None)
+    fn is_dispensable(&self, op: &Self::Op) -> bool {
+        self.machine.is_dispensable(op)
+    }
+
+    fn commute(&self, a: &Self::Op, b: &Self::Op) -> bool {
+        self.machine.swaps(a, b)
     }
 
     fn weight(&self, answer: &Answer) -> usize {
         match answer {
             Answer::Items(items) => 1 + items.len(),
-            Answer::Text(text) => 1 + text.len() / size_of::<ValueId>(),
+            // Its end; the rest it shares with the state.
+            Answer::Text(_) => 2,
             _ => 1,
         }
     }

@@ -7,6 +7,7 @@
 
 use crate::{Next, Spec};
 use seriatim_history::{ValueId, Values};
+use seriatim_persistent::Text;
 use std::fmt::Debug;
 use std::hash::Hash;
 use std::sync::Arc;
@@ -31,7 +32,7 @@ pub enum Answer {
     /// Several values.
     Items(Box<[ValueId]>),
     /// A text that the history does not name, so that it has no id.
-    Text(Arc<str>),
+    Text(Text),
     /// There is nothing, and never will be: it is closed.
     Closed,
     /// So many values were missed.
@@ -141,6 +142,12 @@ pub trait Machine: Send + Sync {
 
     /// Whether the operation with this answer never changes the state; `None`: with any answer.
     fn leaves_unchanged(&self, op: &Self::Op, answer: Option<&Answer>) -> bool;
+
+    /// Whether whatever may happen after the operation may happen without it, if nobody will ever
+    /// know what it answered.
+    fn is_dispensable(&self, op: &Self::Op) -> bool {
+        self.leaves_unchanged(op, None)
+    }
 
     /// See [`Spec::key`].
     fn part(&self, _op: &Self::Op) -> Option<u64> {

@@ -61,7 +61,7 @@ fn draw(service: Service, seed: u64, size: Size) -> String {
         match &args[..] {
             [] => {}
             [only] => write!(lines, ",\"arg\":{}", json(only)).unwrap(),
-            all => write!(lines, ",\"arg\":{}", json(&Datum::List(all.into()))).unwrap(),
+            all => write!(lines, ",\"arg\":{}", json(&Datum::list(all.to_vec()))).unwrap(),
         }
         write!(lines, ",\"call\":{call}").unwrap();
         if !(is_unknown && random.below(2) == 0) {
@@ -101,7 +101,7 @@ fn datum(random: &mut Random, ty: &Type, size: Size) -> Datum {
         Type::Enum(_) => Datum::Variant(random.below(2) as u32),
         Type::Seq(of) => {
             let count = random.below(3);
-            Datum::List((0..count).map(|_| datum(random, of, size)).collect())
+            Datum::list((0..count).map(|_| datum(random, of, size)).collect())
         }
         _ => Datum::Value(random.below(size.values) as i32),
     }

@@ -48,7 +48,7 @@ impl Entry {
                     (Some(part), Datum::Tuple(parts)) => parts.get(part),
                     _ => Some(element),
                 };
-                args[argument].elements().iter().filter_map(part_of).collect()
+                args[argument].elements().filter_map(part_of).collect()
             }
         }
     }
@@ -60,7 +60,7 @@ impl Entry {
             Datum::Tuple(parts) => Some((parts.get(low)?, parts.get(high)?)),
             _ => None,
         };
-        let all = args[argument].elements().iter().filter_map(ends);
+        let all = args[argument].elements().filter_map(ends);
         all.filter(|(_, high)| **high != Datum::Null).collect()
     }
 }

@@ -45,13 +45,13 @@ impl Interpreter<'_> {
             Code::Any(ty, variants) => self.any(ty, *variants)?,
             Code::Part(of, part) => {
                 let whole = self.value(of)?;
-                let known = whole.elements().get(*part).cloned();
+                let known = whole.element(*part).cloned();
                 // The first part of what is no tuple is that itself.
                 known.or((*part == 0).then_some(whole)).ok_or_else(|| broken("no such part"))?
             }
             Code::Field(of, place) => {
                 let whole = self.value(of)?;
-                let field = whole.elements().get(*place).cloned();
+                let field = whole.element(*place).cloned();
                 field.ok_or_else(|| broken("a field of nothing"))?
             }
             Code::Entry(of, index) => {
@@ -64,7 +64,7 @@ impl Interpreter<'_> {
             Code::Element(of, index) => {
                 let (whole, index) = (self.value(of)?, self.value(index)?);
                 let at = usize::try_from(index.number()).ok();
-                let element = at.and_then(|at| whole.elements().get(at).cloned());
+                let element = at.and_then(|at| whole.element(at).cloned());
                 element.ok_or_else(|| broken("an index is out of range"))?
             }
             Code::Slice(of, low, high) => self.slice(of, low, high)?,
@@ -100,9 +100,9 @@ impl Interpreter<'_> {
                 }
                 Datum::Tuple(parts.into())
             }
-            Code::List(parts) => Datum::List(self.all(parts)?.into()),
+            Code::List(parts) => Datum::list(self.all(parts)?),
             Code::Set(parts) => Datum::set(self.all(parts)?),
-            Code::Fill(element, length) => Datum::List(vec![self.value(element)?; *length].into()),
+            Code::Fill(element, length) => Datum::list(vec![self.value(element)?; *length]),
             Code::Broken(why) => return Err(broken(why)),
         })
     }
@@ -165,18 +165,14 @@ impl Interpreter<'_> {
         high: &Option<Box<Code>>,
     ) -> Interpreted<Datum> {
         let whole = self.value(of)?;
-        let parts = whole.elements();
         let bound = |b: Option<Datum>, default: usize| match b {
             Some(b) => usize::try_from(b.number()).map_err(|_| broken("a bound is negative")),
             None => Ok(default),
         };
         let low = low.as_ref().map(|e| self.value(e)).transpose()?;
         let high = high.as_ref().map(|e| self.value(e)).transpose()?;
-        let (low, high) = (bound(low, 0)?, bound(high, parts.len())?);
-        match parts.get(low..high) {
-            Some(part) => Ok(Datum::List(part.into())),
-            None => Err(broken("a slice is out of range")),
-        }
+        let (low, high) = (bound(low, 0)?, bound(high, whole.count())?);
+        whole.slice(low, high).ok_or_else(|| broken("a slice is out of range"))
     }
 
     fn call_function(&mut self, function: usize, args: &[Code]) -> Interpreted<Datum> {
@@ -225,10 +221,15 @@ impl Interpreter<'_> {
             return Ok(Datum::Bool(truth));
         }
         match (op, left, right) {
-            (BinaryOp::Concat, left, right) => {
-                Ok(Datum::List(left.elements().iter().chain(right.elements()).cloned().collect()))
-            }
-            (_, Datum::Set(left), Datum::Set(right)) => Ok(combined(op, &left, &right)),
+            (BinaryOp::Concat, left, right) => Ok(left.concat(&right)),
+            (
+                op,
+                left @ (Datum::Set(_) | Datum::LongSet(_)),
+                right @ (Datum::Set(_) | Datum::LongSet(_)),
+            ) => Ok(match op {
+                BinaryOp::Add => left.union(&right),
+                _ => left.difference(&right),
+            }),
             (_, left, right) => self.calculated(calculate(op, left.number(), right.number())),
         }
     }
@@ -250,11 +251,7 @@ fn compared(op: BinaryOp, left: &Datum, right: &Datum) -> Option<bool> {
         BinaryOp::Le => left.number() <= right.number(),
         BinaryOp::Gt => left.number() > right.number(),
         BinaryOp::Ge => left.number() >= right.number(),
-        BinaryOp::In => match right {
-            Datum::Map(entries) => entries.get(left).is_some(),
-            Datum::Set(parts) => parts.binary_search(left).is_ok(),
-            _ => right.elements().contains(left),
-        },
+        BinaryOp::In => right.has(left),
         _ => return None,
     })
 }
@@ -270,40 +267,20 @@ fn calculate(op: BinaryOp, a: i64, b: i64) -> Option<i64> {
     }
 }
 
-/// The union of two sorted lists, or what the first has and the second has not.
-fn combined(op: BinaryOp, a: &[Datum], b: &[Datum]) -> Datum {
-    match op {
-        BinaryOp::Add => Datum::set(a.iter().chain(b).cloned().collect()),
-        _ => {
-            let is_left = |x: &&Datum| b.binary_search(x).is_err();
-            Datum::Set(a.iter().filter(is_left).cloned().collect())
-        }
-    }
-}
-
 fn collection(builtin: Builtin, mut args: Vec<Datum>) -> Interpreted<Datum> {
     let element = if args.len() > 1 { args.pop() } else { None };
     let Some(whole) = args.pop() else { return Err(broken("an argument is missing")) };
-    if let (Builtin::Len, Datum::Map(entries)) = (builtin, &whole) {
-        return Ok(Datum::Int(entries.len() as i64));
-    }
-    let is_set = matches!(whole, Datum::Set(_));
-    let mut parts = whole.into_parts();
-    let by_number = |a: &&Datum, b: &&Datum| a.number().cmp(&b.number());
     match builtin {
-        Builtin::Len => Ok(Datum::Int(parts.len() as i64)),
-        Builtin::Min => {
-            parts.iter().min_by(by_number).cloned().ok_or_else(|| broken("min of nothing"))
-        }
-        Builtin::Max => {
-            parts.iter().max_by(by_number).cloned().ok_or_else(|| broken("max of nothing"))
-        }
-        Builtin::Remove => {
-            if let Some(at) = element.and_then(|e| parts.iter().position(|p| *p == e)) {
-                parts.remove(at);
-            }
-            Ok(if is_set { Datum::Set(parts.into()) } else { Datum::List(parts.into()) })
-        }
+        Builtin::Len => Ok(Datum::Int(match &whole {
+            Datum::Map(entries) => entries.len() as i64,
+            _ => whole.count() as i64,
+        })),
+        Builtin::Min => whole.least().ok_or_else(|| broken("min of nothing")),
+        Builtin::Max => whole.greatest().ok_or_else(|| broken("max of nothing")),
+        Builtin::Remove => Ok(match element {
+            Some(element) => whole.without(&element),
+            None => whole,
+        }),
         _ => Err(broken("this belongs to algorithms")),
     }
 }

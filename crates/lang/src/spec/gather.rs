@@ -45,15 +45,15 @@ impl Gather {
         keys: &[Datum],
     ) -> Option<Vec<(Vec<Datum>, Datum)>> {
         let Datum::Tuple(parts) = result else { return None };
-        let Datum::List(found) = parts.first()? else { return None };
-        let mut found = found.iter().peekable();
+        let found @ (Datum::List(_) | Datum::LongList(_)) = parts.first()? else { return None };
+        let mut found = found.elements().peekable();
         let mut pieces = Vec::new();
         for key in keys.iter().filter(|key| (&args[self.low]..&args[self.high]).contains(key)) {
-            let listed = found.next_if(|item| item.elements().first() == Some(key));
+            let listed = found.next_if(|item| item.elements().next() == Some(key));
             let mut narrow = args.to_vec();
             (narrow[self.low], narrow[self.high]) = (key.clone(), next(key)?);
             let mut answer = parts.to_vec();
-            answer[0] = Datum::List(listed.into_iter().cloned().collect());
+            answer[0] = Datum::list(listed.into_iter().cloned().collect());
             pieces.push((narrow, Datum::Tuple(answer.into())));
         }
         found.peek().is_none().then_some(pieces)

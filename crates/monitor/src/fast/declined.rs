@@ -43,6 +43,11 @@ pub enum Declined {
         /// How many answers they may give.
         noted: usize,
     },
+    /// Too many operations are open at the same time.
+    TooManyOpen {
+        /// How many.
+        open: usize,
+    },
     /// Operations whose result nobody knows leave too many choices.
     TooManyChoices {
         /// How many cases were tried.
@@ -68,6 +73,9 @@ impl fmt::Display for Declined {
             Declined::Stopped => f.write_str("the search was faster"),
             Declined::TooManyAnswers { noted } => {
                 write!(f, "open operations may give too many answers ({noted} were noted)")
+            }
+            Declined::TooManyOpen { open } => {
+                write!(f, "too many operations are open ({open} are)")
             }
             Declined::TooManyChoices { tried } => {
                 write!(f, "too many choices are open ({tried} were tried)")

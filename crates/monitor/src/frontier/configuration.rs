@@ -140,11 +140,13 @@ pub struct Antichain<L: Live> {
     by_effects: HashMap<Effects<L>, Vec<Besides<L>>>,
     /// How many were ever added.
     pub count: usize,
+    /// How much it took to remember them: their effects and what is noted in them.
+    pub held: usize,
 }
 
 impl<L: Live> Antichain<L> {
     pub fn new() -> Self {
-        Antichain { by_effects: HashMap::new(), count: 0 }
+        Antichain { by_effects: HashMap::new(), count: 0, held: 0 }
     }
 
     /// Adds a configuration; whether it is new and none covers it.
@@ -157,6 +159,7 @@ impl<L: Live> Antichain<L> {
         others.retain(|(other, _)| !is_covered(other, &new.noted));
         others.push((new.noted.clone(), new.path.clone()));
         self.count += 1;
+        self.held += 1 + new.changes.len() + new.noted.len();
         true
     }
 

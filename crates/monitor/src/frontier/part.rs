@@ -3,7 +3,7 @@
 use super::configuration::{Answers, Antichain, Configuration};
 use super::order::{LONGEST, Order};
 use super::path::{Serial, Step};
-use super::{MOST, MOST_NOTED};
+use super::{MOST, MOST_HELD, MOST_NOTED, MOST_OPEN};
 use crate::fast::{Declined, Stop};
 use seriatim_history::{OpId, Time, ValueId};
 use seriatim_spec::checkpoint;
@@ -57,7 +57,7 @@ impl<L: Live> Part<L> {
     /// An operation will never return. Whether it can be forgotten, since it changes nothing.
     pub fn lose(&mut self, live: &L, op: OpId) -> bool {
         let lost = self.open.iter().find(|open| open.op == op);
-        if lost.is_some_and(|lost| live.only_looks(&lost.what)) {
+        if lost.is_some_and(|lost| live.is_dispensable(&lost.what)) {
             return self.fail(op);
         }
         for open in self.open.iter_mut().filter(|open| open.op == op) {
@@ -116,7 +116,11 @@ impl<L: Live> Part<L> {
         if !live.is_same(&called.what, &returned) {
             return unheard("the return of an operation tells another one than its call");
         }
-        let settling = Settling { live, part: self, due, called };
+        if self.open.len() > MOST_OPEN {
+            return Err(Declined::TooManyOpen { open: self.open.len() }.into());
+        }
+        let concerned = concerned(live, &self.open, called);
+        let settling = Settling { live, part: self, due, called, concerned };
         let settled = settling.run(&returned, &answer)?;
         let serial = called.serial;
         if settled.count == 0 {
@@ -189,17 +193,39 @@ fn note<L: Live>(live: &L, configuration: &mut Configuration<L>, op: OpId, what:
     }
 }
 
+/// The open operations whose place matters for the one that is due: those that do not commute with
+/// it, those that do not commute with one of these, and so on.
+fn concerned<'f, L: Live>(
+    live: &L,
+    open: &'f [Open<L::Op>],
+    due: &'f Open<L::Op>,
+) -> Vec<&'f Open<L::Op>> {
+    let mut others: Vec<&Open<L::Op>> = open.iter().filter(|open| open.op != due.op).collect();
+    let mut concerned = vec![due];
+    let mut reached = 0;
+    while let Some(&Open { what, .. }) = concerned.get(reached) {
+        let (apart, near) = others.into_iter().partition(|other| live.commute(what, &other.what));
+        others = apart;
+        concerned.extend::<Vec<_>>(near);
+        reached += 1;
+    }
+    concerned.swap_remove(0);
+    concerned
+}
+
 /// The return of an operation that must have taken effect.
 struct Settling<'f, L: Live> {
     live: &'f L,
     part: &'f Part<L>,
     due: OpId,
     called: &'f Open<L::Op>,
+    /// What may have to take effect before.
+    concerned: Vec<&'f Open<L::Op>>,
 }
 
 impl<L: Live> Settling<'_, L> {
     fn run(&self, returned: &L::Op, answer: &L::Answer) -> Result<Antichain<L>, Stop> {
-        let Settling { live, part, due, called } = *self;
+        let Settling { live, part, due, called, .. } = *self;
         let never_changes = live.leaves_unchanged(returned, answer);
         let told = (returned, answer);
         let fits = |given: &L::Answer| live.is_borne_out((&called.what, given), told);
@@ -240,7 +266,7 @@ impl<L: Live> Settling<'_, L> {
                 }
             });
             let tried = met.count + settled.count;
-            if tried > MOST {
+            if tried > MOST || met.held + settled.held > MOST_HELD {
                 return Err(Declined::TooManyChoices { tried }.into());
             }
         }
@@ -272,8 +298,8 @@ impl<L: Live> Settling<'_, L> {
 
     /// The configurations after one more operation, not the one that is due, has changed the state.
     fn steps(&self, from: &Configuration<L>, mut take: impl FnMut(Configuration<L>)) {
-        for Open { op, serial, what, is_lost } in &self.part.open {
-            if *op == self.due || from.has_changed(*op) {
+        for Open { op, serial, what, is_lost } in self.concerned.iter().copied() {
+            if from.has_changed(*op) {
                 continue;
             }
             for (answer, after) in self.live.effects(&from.state, what) {

@@ -241,3 +241,42 @@ fn what_is_forgotten_is_not_missed() {
 fn can_read(reader: &ChosenReader, text: &str) -> bool {
     read_str(text).is_ok_and(|mut history| reader.read(&mut history).is_ok())
 }
+
+/// Two equal writes commute: the second finds nothing to change, wherever it is.
+#[test]
+fn what_commutes_with_what_returns_still_has_its_place_before_the_next() {
+    let call =
+        |process: u32, told: &str| format!("{{\"type\":\"call\",\"process\":{process},{told}}}\n");
+    let ret =
+        |process: u32, told: &str| format!("{{\"type\":\"return\",\"process\":{process}{told}}}\n");
+    let alone = |told: &str, result: &str| call(1, told) + &ret(1, result);
+    for (object, keyed, whole) in [
+        ("register", "", String::new()),
+        ("map", "\"key\":1,", alone("\"op\":\"size\"", ",\"result\":0")),
+        ("sorted-map", "\"key\":1,", alone("\"op\":\"size\"", ",\"result\":0")),
+        ("cache", "\"key\":1,", alone("\"op\":\"clear\"", "")),
+    ] {
+        let (read, write) = match object {
+            "register" => ("read", "write"),
+            _ => ("get", "put"),
+        };
+        let write = |value: u32| format!("\"op\":\"{write}\",{keyed}\"arg\":{value}");
+        let look = format!("\"op\":\"{read}\",{}", keyed.trim_end_matches(','));
+        let look = look.trim_end_matches(',');
+        let was = |value: &str| match object {
+            "sorted-map" => format!(",\"result\":{value}"),
+            _ => String::new(),
+        };
+        let events = [
+            whole,
+            call(0, &write(1)),
+            alone(&write(1), &was("1")),
+            alone(&write(2), &was("1")),
+            ret(0, &was("null")),
+            alone(look, ",\"result\":2"),
+        ];
+        let reader = reader(object, Failures::default());
+        let said = watched(&reader, &events.concat(), Split::Whole);
+        assert!(matches!(said, Ok(None)), "{object}: {said:?}");
+    }
+}

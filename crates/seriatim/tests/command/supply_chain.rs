@@ -1,5 +1,5 @@
 //! What is built into the command: licences, sources and duplicates are those that `deny.toml`
-//! allows.
+//! allows, and `unsafe` code is where `SECURITY.md` says.
 
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
@@ -66,5 +66,31 @@ fn every_dependency_is_licensed_comes_from_the_registry_and_comes_once() {
     for (name, versions) in versions {
         let is_expected = twice.contains(&name);
         assert_eq!(versions.len() > 1, is_expected, "{name} comes in the versions {versions:?}");
+    }
+}
+
+#[test]
+fn every_crate_forbids_unsafe_code_but_those_that_the_page_names() {
+    let needing = ["ffi", "harness", "limits", "python", "sync", "web"];
+    let page = include_str!("../../../../SECURITY.md");
+    let (_, rest) = page.split_once("All crates forbid `unsafe` code but").expect("the sentence");
+    let (named, _) = rest.split_once(". ").expect("its end");
+    let Some(packages) = packages() else { return };
+    let is_ours = |package: &&Value| package["source"].is_null() && package["publish"].is_null();
+    for package in packages.iter().filter(is_ours) {
+        let name = package["name"].as_str().expect("a name");
+        let short = name.strip_prefix("seriatim-").unwrap_or(name);
+        for target in package["targets"].as_array().expect("targets") {
+            let kind = target["kind"][0].as_str().expect("a kind");
+            if needing.contains(&short) || !kind.ends_with("lib") && kind != "bin" {
+                continue;
+            }
+            let source = target["src_path"].as_str().expect("a path");
+            let text = std::fs::read_to_string(source).expect("the source");
+            assert!(text.contains("#![forbid(unsafe_code)]"), "{source} allows unsafe code");
+        }
+    }
+    for name in needing {
+        assert!(named.contains(&format!("`{name}`")), "SECURITY.md does not name {name}: {named}");
     }
 }

@@ -190,6 +190,11 @@ impl Machine for Cache {
         }
     }
 
+    /// What takes no more away than may go of itself.
+    fn is_dispensable(&self, op: &Op) -> bool {
+        matches!(op, Op::Get(_) | Op::Contains(_) | Op::Take(_) | Op::Clear)
+    }
+
     fn part(&self, op: &Op) -> Option<u64> {
         match (self.split, named(op)) {
             (Split::Parts, Some(key)) => Some(key_of(&key)),

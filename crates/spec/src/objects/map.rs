@@ -60,7 +60,7 @@ pub enum Held {
     /// A value of the history.
     Known(ValueId),
     /// A text that no operation names.
-    Text(Arc<str>),
+    Text(persistent::Text),
 }
 
 /// The entries of a map, by key.
@@ -218,17 +218,17 @@ impl Map {
     }
 
     fn appended(&self, state: &Entries, key: ValueId, suffix: ValueId) -> Option<Held> {
-        let held = self.value(state, key);
-        let base = match &held {
-            Held::Known(ValueId::NIL) if state.get(key).is_none() => "",
-            Held::Known(id) => self.values.as_str(*id)?,
+        let base = match self.value(state, key) {
+            Held::Known(ValueId::NIL) if state.get(key).is_none() => "".into(),
+            Held::Known(id) => self.values.as_str(id)?.into(),
             Held::Text(text) => text,
         };
-        let text = Value::Text([base, self.values.as_str(suffix)?].concat().into());
-        Some(match (self.values.find(&text), text) {
-            (Some(id), _) => Held::Known(id),
-            (None, text) => Held::Text(text.as_str().unwrap_or_default().into()),
-        })
+        let text = base.with(self.values.as_str(suffix)?);
+        let known = match self.values.may_have_text_of(text.len()) {
+            true => self.values.find(&Value::text(&text.to_string())),
+            false => None,
+        };
+        Some(known.map_or(Held::Text(text), Held::Known))
     }
 
     /// Whether what a key holds is a value. A text that nobody had named when it was made may be
@@ -236,7 +236,7 @@ impl Map {
     fn is(&self, held: &Held, value: ValueId) -> bool {
         match held {
             Held::Known(known) => *known == value,
-            Held::Text(text) => self.values.as_str(value) == Some(text),
+            Held::Text(text) => self.values.as_str(value).is_some_and(|named| text.is(named)),
         }
     }
 
@@ -294,7 +294,9 @@ impl Machine for Map {
     fn agrees(&self, _: &Op, recorded: &Answer, answer: &Answer) -> bool {
         match (recorded, answer) {
             (Answer::Unrecorded, _) => true,
-            (Answer::Value(seen), Answer::Text(text)) => self.values.as_str(*seen) == Some(text),
+            (Answer::Value(seen), Answer::Text(text)) => {
+                self.values.as_str(*seen).is_some_and(|seen| text.is(seen))
+            }
             (recorded, answer) => recorded == answer,
         }
     }
@@ -331,14 +333,10 @@ impl Machine for Map {
     /// Texts only grow by `append`: what a `get` will see begins with what is there.
     fn rules_out(&self, state: &Entries, op: &Op, answer: Option<&Answer>) -> bool {
         let (Op::Get(key), Some(Answer::Value(seen))) = (op, answer) else { return false };
-        let held = self.value(state, *key);
-        let held = match &held {
-            Held::Known(id) => self.values.as_str(*id),
-            Held::Text(text) => Some(&**text),
-        };
-        match (held, self.values.as_str(*seen)) {
-            (Some(held), Some(seen)) => !seen.starts_with(held),
-            _ => false,
+        let Some(seen) = self.values.as_str(*seen) else { return false };
+        match self.value(state, *key) {
+            Held::Known(id) => self.values.as_str(id).is_some_and(|held| !seen.starts_with(held)),
+            Held::Text(text) => !text.begins(seen),
         }
     }
 
@@ -411,7 +409,7 @@ impl Machine for Map {
 
     fn heap(&self, state: &Entries) -> usize {
         match state {
-            Entries::One(_, Held::Text(text)) => text.len() + 16,
+            Entries::One(_, Held::Text(text)) => text.own_bytes(),
             // All texts but one are shared with the state before.
             Entries::Many(entries) => entries.own_bytes(),
             Entries::Empty | Entries::One(_, Held::Known(_)) => 0,

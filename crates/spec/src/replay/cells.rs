@@ -128,14 +128,16 @@ impl Map {
     /// Appends a text; false if there is none to append to.
     fn append(&mut self, key: ValueId, suffix: ValueId, record: &Record<'_>) -> bool {
         let values = record.values();
+        let Some(suffix) = values.as_str(suffix) else { return false };
         let base = match (self.holds(key), self.read(key)) {
-            (None, ValueId::NIL) => Some(""),
-            (Some(MADE), _) => self.made.get(&key).map(String::as_str),
-            (_, value) => values.as_str(value),
+            (None, ValueId::NIL) => Some(String::new()),
+            (Some(MADE), _) => self.made.remove(&key),
+            (_, value) => values.as_str(value).map(str::to_owned),
         };
-        let (Some(base), Some(suffix)) = (base, values.as_str(suffix)) else { return false };
-        let text = [base, suffix].concat();
-        match values.find(&Value::text(&text)) {
+        let Some(mut text) = base else { return false };
+        text.push_str(suffix);
+        let named = values.may_have_text_of(text.len()).then(|| values.find(&Value::text(&text)));
+        match named.flatten() {
             Some(known) => self.put(key, Some(known)),
             None => {
                 self.put(key, Some(MADE));

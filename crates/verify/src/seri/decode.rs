@@ -114,13 +114,13 @@ impl SeriObject {
             }
             Type::Record(record) => self.record(reading, id, record),
             Type::Array(of, _) | Type::Seq(of) => {
-                Some(Datum::List(all(items(operation, id)?, of)?.into()))
+                Some(Datum::list(all(items(operation, id)?, of)?))
             }
             Type::Set(of) => {
                 let elements = all(items(operation, id)?, of)?;
                 match repeats(elements.iter()) {
                     false => Some(Datum::set(elements)),
-                    true => (what == What::Result).then(|| Datum::List(elements.into())),
+                    true => (what == What::Result).then(|| Datum::list(elements)),
                 }
             }
             Type::Map(key, value) => {
@@ -133,7 +133,7 @@ impl SeriObject {
                 match repeats(entries.iter().map(|(key, _)| key)) {
                     false => Some(Datum::map(entries)),
                     true => (what == What::Result)
-                        .then(|| Datum::List(entries.into_iter().map(pair).collect())),
+                        .then(|| Datum::list(entries.into_iter().map(pair).collect())),
                 }
             }
             Type::Enum(of) => {

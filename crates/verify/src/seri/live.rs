@@ -96,15 +96,14 @@ impl Live for SeriLive {
         self.object.is_read_only(op, Some(answer))
     }
 
-    fn only_looks(&self, op: &Invocation) -> bool {
+    fn is_dispensable(&self, op: &Invocation) -> bool {
         self.object.is_read_only(op, None)
     }
 
     fn weight(&self, answer: &Datum) -> usize {
         let items = match answer {
-            Datum::Tuple(items) | Datum::List(items) | Datum::Set(items) => items.len(),
             Datum::Map(entries) => entries.len(),
-            _ => 0,
+            _ => answer.count(),
         };
         1 + items
     }
@@ -149,9 +148,11 @@ impl Live for SeriLive {
 fn mention(datum: &Datum, tell: &mut dyn FnMut(ValueId)) {
     match datum {
         Datum::Value(id) => tell(ValueId(*id as u32)),
-        Datum::Tuple(items) | Datum::List(items) | Datum::Set(items) => {
-            items.iter().for_each(|item| mention(item, tell));
-        }
+        Datum::Tuple(_)
+        | Datum::List(_)
+        | Datum::LongList(_)
+        | Datum::Set(_)
+        | Datum::LongSet(_) => datum.elements().for_each(|item| mention(item, tell)),
         Datum::Map(entries) => {
             for (key, value) in entries {
                 mention(key, tell);

@@ -17,7 +17,7 @@ impl Words<'_> {
     /// A datum of a type, as the history writes it.
     pub fn of(&self, spec: &SpecInfo, ty: &Type, datum: &Datum) -> String {
         let shown = |ty: &Type, datum: &Datum| self.of(spec, ty, datum);
-        let all = |ty: &Type, data: &[Datum]| joined(data.iter().map(|datum| shown(ty, datum)));
+        let all = |ty: &Type| joined(datum.elements().map(|datum| shown(ty, datum)));
         match (ty, datum) {
             (_, Datum::Null) => datum.to_string(),
             (Type::Opt(of), _) => shown(of, datum),
@@ -42,14 +42,14 @@ impl Words<'_> {
                 };
                 format!("{{{}}}", joined(fields.map(field)))
             }
-            (Type::Array(of, _) | Type::Seq(of) | Type::Set(of), Datum::List(items)) => {
-                format!("[{}]", all(of, items))
+            (
+                Type::Array(of, _) | Type::Seq(of) | Type::Set(of),
+                Datum::List(_) | Datum::LongList(_),
+            ) => format!("[{}]", all(of)),
+            (Type::Map(key, value), Datum::List(_) | Datum::LongList(_)) => {
+                format!("[{}]", all(&Type::Tuple(vec![(**key).clone(), (**value).clone()])))
             }
-            (Type::Map(key, value), Datum::List(entries)) => {
-                let pair = Type::Tuple(vec![(**key).clone(), (**value).clone()]);
-                format!("[{}]", all(&pair, entries))
-            }
-            (Type::Set(of), Datum::Set(items)) => format!("{{{}}}", all(of, items)),
+            (Type::Set(of), Datum::Set(_) | Datum::LongSet(_)) => format!("{{{}}}", all(of)),
             (Type::Map(key, value), Datum::Map(entries)) => {
                 let entry =
                     |(k, v): (&Datum, &Datum)| format!("{}: {}", shown(key, k), shown(value, v));
