@@ -175,9 +175,7 @@ impl Machine for Counter {
         let sum = |amount: i64| state + i128::from(amount);
         match *op {
             Op::Add(amount) => Effect::change(Answer::Done, sum(amount)),
-            Op::AddAndGet(amount) => {
-                Effect::change(Answer::from_number(sum(amount)), sum(amount))
-            }
+            Op::AddAndGet(amount) => Effect::change(Answer::from_number(sum(amount)), sum(amount)),
             Op::FetchAdd(amount) => Effect::change(Answer::from_number(state), sum(amount)),
             Op::Read => Effect::none(Answer::from_number(state)),
         }

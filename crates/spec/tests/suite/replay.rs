@@ -172,11 +172,14 @@ fn plain_objects_do_what_the_specifications_say_on_wild_histories() {
     }
 }
 
+/// A name, an argument, and a result if there is one.
+type Deed = (&'static str, i64, Option<i64>);
+
 /// A log tells numbers of 64 bits; what they add up to may have more for a while.
 #[test]
 fn sums_beyond_64_bits_convict_nobody() {
     let [most, least] = [i64::MAX, i64::MIN];
-    let histories: [(&str, &[(&str, i64, Option<i64>)], bool); 8] = [
+    let histories: [(&str, &[Deed], bool); 8] = [
         ("counter", &[("add", most, None), ("add", most, None), ("add", -most, Some(most))], true),
         ("counter", &[("add", least, None), ("add", -1, None), ("add", 1, Some(least))], true),
         ("counter", &[("add", most, None), ("add", 1, Some(least))], false),
