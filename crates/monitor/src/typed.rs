@@ -234,7 +234,7 @@ impl<S: Spec + 'static> Reader for Recorded<S> {
         for operation in history.operations() {
             let told = &self.operations[operation.line() as usize - 1];
             let ret = operation.ret().and(told.result().cloned());
-            let says_nothing = ret.is_none() && self.spec.is_read_only(&told.op, None);
+            let says_nothing = ret.is_none() && self.spec.is_dispensable(&told.op);
             classes.push((!says_nothing).then(|| bound.class(told.op.clone(), ret)));
         }
         Ok(Interpretation::new(Arc::new(bound), classes))

@@ -98,8 +98,8 @@ pub trait Live {
     /// Whether the operation with this answer never changes the state.
     fn leaves_unchanged(&self, op: &Self::Op, answer: &Self::Answer) -> bool;
 
-    /// Whether the operation may be forgotten if nobody will ever know its result: whatever may
-    /// happen after it may happen without it, as after one that only looks.
+    /// Whether the operation may be forgotten if nobody will ever know its result: see
+    /// [`Spec::is_dispensable`].
     fn is_dispensable(&self, op: &Self::Op) -> bool;
 
     /// Whether two operations commute: see [`Spec::commute`]. `false` is always right.
@@ -377,7 +377,7 @@ where
     }
 
     fn is_dispensable(&self, op: &Self::Op) -> bool {
-        self.machine.is_dispensable(op)
+        Spec::is_dispensable(&self.machine, op)
     }
 
     fn commute(&self, a: &Self::Op, b: &Self::Op) -> bool {

@@ -143,8 +143,7 @@ pub trait Machine: Send + Sync {
     /// Whether the operation with this answer never changes the state; `None`: with any answer.
     fn leaves_unchanged(&self, op: &Self::Op, answer: Option<&Answer>) -> bool;
 
-    /// Whether whatever may happen after the operation may happen without it, if nobody will ever
-    /// know what it answered.
+    /// See [`Spec::is_dispensable`].
     fn is_dispensable(&self, op: &Self::Op) -> bool {
         self.leaves_unchanged(op, None)
     }
@@ -215,6 +214,10 @@ impl<M: Machine> Spec for M {
 
     fn is_read_only(&self, op: &M::Op, ret: Option<&Answer>) -> bool {
         self.leaves_unchanged(op, ret.filter(|&ret| *ret != Answer::Unrecorded))
+    }
+
+    fn is_dispensable(&self, op: &M::Op) -> bool {
+        Machine::is_dispensable(self, op)
     }
 
     fn key(&self, op: &M::Op) -> Option<u64> {

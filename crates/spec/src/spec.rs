@@ -43,6 +43,8 @@ use std::hash::{BuildHasher, Hash};
 /// - Operations with different [`key`](Spec::key)s act on independent parts of the state (the
 ///   object is *P-compositional* for the keys): neither what one returns nor what it changes
 ///   depends on the other. `seriatim check --check-partition` tries to refute this on a history.
+/// - [`is_dispensable`](Spec::is_dispensable) holds only if every sequence of operations that may
+///   follow the operation, whatever it returned, may also follow the state before it.
 /// - [`commute`](Spec::commute) holds only if, from every state, the two operations with any
 ///   results may happen in one order exactly if they may in the other, with the same states at the
 ///   end.
@@ -82,6 +84,12 @@ pub trait Spec: Send + Sync {
     /// Whether the operation with this result never changes the state.
     fn is_read_only(&self, _op: &Self::Op, _ret: Option<&Self::Ret>) -> bool {
         false
+    }
+
+    /// Whether whatever may happen after the operation may happen without it. One that is never
+    /// known to have happened is left out then.
+    fn is_dispensable(&self, op: &Self::Op) -> bool {
+        self.is_read_only(op, None)
     }
 
     /// The part of the object that the operation acts on, for objects that consist of independent

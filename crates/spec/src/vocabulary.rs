@@ -444,7 +444,7 @@ pub fn bind<S: Vocabulary>(
         let decoded = decoded.map_err(|misfit| refuse(name, bound.spec(), operation, misfit))?;
         classes.push(match decoded {
             Decoded::Completed(op, ret) => Some(bound.class(op, Some(ret))),
-            Decoded::Pending(op) if bound.spec().is_read_only(&op, None) => None,
+            Decoded::Pending(op) if bound.spec().is_dispensable(&op) => None,
             Decoded::Pending(op) => Some(bound.class(op, None)),
             Decoded::Dropped => None,
         });

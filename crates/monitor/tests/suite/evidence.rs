@@ -133,19 +133,21 @@ fn counterexamples_are_small_whoever_found_them_and_whatever_the_limit() {
     ] {
         let history = long_wrong(spec, last, 2_000);
         for monitors in [Monitors::Use, Monitors::Skip] {
-            let time = Some(Duration::from_millis(100));
-            for time in [None, time] {
-                let options = Options { monitors, time, threads: 1, ..Options::default() };
-                let checked = check(&mut history.clone(), &reader(spec), &options).unwrap();
-                let Verdict::Violation(core) = &checked.verdict else {
-                    assert!(time.is_some(), "{spec}: {:?}", checked.verdict);
-                    continue;
-                };
-                assert!(core.operations.len() <= 3, "{spec} {last}: {}", core.operations.len());
-                assert!(matches!(
-                    checked.confirmation,
-                    Some(Confirmation::Whole | Confirmation::Core)
-                ));
+            // On a machine that is busy with other things 100 ms may be over before the core is small.
+            let limits = [100, 1_000, 10_000, 100_000].map(Duration::from_millis).map(Some);
+            for limits in [&[None][..], &limits] {
+                let is_small = limits.iter().any(|&time| {
+                    let options = Options { monitors, time, threads: 1, ..Options::default() };
+                    let checked = check(&mut history.clone(), &reader(spec), &options).unwrap();
+                    let Verdict::Violation(core) = &checked.verdict else {
+                        assert!(time.is_some(), "{spec}: {:?}", checked.verdict);
+                        return false;
+                    };
+                    let confirmation = checked.confirmation;
+                    core.operations.len() <= 3
+                        && matches!(confirmation, Some(Confirmation::Whole | Confirmation::Core))
+                });
+                assert!(is_small, "{spec} {last}");
             }
         }
     }
