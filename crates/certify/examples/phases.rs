@@ -41,7 +41,7 @@ fn main() {
         };
         let text = proof.certificate(&program).expect("a certificate");
         mark();
-        let checked = seriatim_certify::trimmed_and_certified(&program, &text);
+        let checked = seriatim_certify::trimmed_and_certified(&program, text);
         mark();
         let (accepted, _) = checked.expect("an accepted one");
         print!("{name:<28} {:>8} {:>7} ", accepted.views, accepted.effects);

@@ -23,16 +23,21 @@ pub fn trimmed(program: &Program, text: &str) -> Result<String, Refusal> {
 }
 
 /// Leaves out what others cover and checks the rest: what is accepted, and its text. Every line is
-/// read once and by itself, so the entries that are left are those of that text.
-pub fn trimmed_and_certified(program: &Program, text: &str) -> Result<(Accepted, String), Refusal> {
-    let object = Object::named_in(program, text).map_err(Refusal::Program)?;
-    let mut certificate = read(text, &object).map_err(Refusal::Text)?;
+/// read once and by itself, so the entries that are left are those of that text. The whole text is
+/// given back before the check begins: it may be large.
+pub fn trimmed_and_certified(
+    program: &Program,
+    text: String,
+) -> Result<(Accepted, String), Refusal> {
+    let object = Object::named_in(program, &text).map_err(Refusal::Program)?;
+    let mut certificate = read(&text, &object).map_err(Refusal::Text)?;
     let needless = needless(&certificate);
-    let text = without(text, &needless);
+    let trimmed = without(&text, &needless);
+    drop(text);
     certificate.views.retain(|(_, line)| !needless.contains(line));
     certificate.effects.retain(|(_, line)| !needless.contains(line));
     let accepted = accepted(program, &object, &certificate, WORK)?;
-    Ok((accepted, text))
+    Ok((accepted, trimmed))
 }
 
 /// The lines of what others cover.
