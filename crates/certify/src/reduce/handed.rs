@@ -200,7 +200,6 @@ impl QueueLock {
 
     /// What an instruction is for, and how the round goes on behind it; inside: none if it has
     /// nothing to do with the lock; outside: none if it may not be there.
-    #[expect(clippy::type_complexity, reason = "an act, and the stage and the registers behind it")]
     fn act(
         &self,
         steps: &Steps,
