@@ -1,16 +1,15 @@
 //! Leaves out of a certificate what it does not need.
 //!
-//! Views that another view covers are left out, or others by the value of a map's key, and effects of which another one says the same or
-//! less: what is left describes as much as before, and asks for no more. In all certificates of the
-//! library, every view and every effect that is left is needed ([`crate::needs`]). Only a
+//! Views that another view covers are left out, and effects of which another one says the same or
+//! less: what is left describes as much as before, and asks for no more. In the certificates of the
+//! library, every view and every effect that is left is needed ([`crate::needs`]), but for maps: of
+//! a view in which the tracked key may have either value, others may cover both cases. Only a
 //! convenience: the checker accepts the result or not, like any other certificate.
 
 use crate::certificate::{Certificate, end_of, read};
 use crate::effect::is_weaker;
 use crate::index::Index;
 use crate::limits::WORK;
-use crate::scalar::{Class, NodeId, Values};
-use crate::state::State;
 use crate::{Accepted, Object, Refusal, accepted};
 use seriatim_lang::Program;
 use std::collections::BTreeSet;
@@ -45,10 +44,7 @@ fn needless(certificate: &Certificate) -> BTreeSet<u32> {
     let index = Index::new(certificate);
     let (mut views, mut effects) = (BTreeSet::new(), BTreeSet::new());
     for (number, (view, _)) in certificate.views.iter().enumerate() {
-        let others = |state: &State| {
-            index.covering(state).any(|other| other != number && !views.contains(&other))
-        };
-        if others(view) || by_value(view).is_some_and(|cases| cases.iter().all(others)) {
+        if index.covering(view).any(|other| other != number && !views.contains(&other)) {
             views.insert(number);
         }
     }
@@ -61,22 +57,6 @@ fn needless(certificate: &Certificate) -> BTreeSet<u32> {
     }
     let views = views.iter().map(|view| certificate.views[*view].1);
     views.chain(effects.iter().map(|effect| certificate.effects[*effect].1)).collect()
-}
-
-/// The cases of a view in which the tracked key has several values: other views may cover each of
-/// them, though none covers all.
-fn by_value(view: &State) -> Option<Vec<State>> {
-    let is_open = |id: &NodeId| {
-        let node = view.graph.node(*id);
-        node.class == Class::Tracked && node.values.iter().count() > 1
-    };
-    let open = view.graph.ids().find(is_open)?;
-    let with = |value| {
-        let mut case = view.clone();
-        case.graph.node_mut(open).values = Values::only(value).unwrap_or_default();
-        case
-    };
-    Some(view.graph.node(open).values.iter().map(with).collect())
 }
 
 /// The text without some of the lines of a certificate.
