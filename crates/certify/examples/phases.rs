@@ -1,5 +1,5 @@
 //! What a proof costs, phase by phase: seconds of the processor and of the clock for the proof, for
-//! the certificate, for leaving out of it what it does not need, and for the check.
+//! the certificate, and for the check, which begins with leaving out what is not needed.
 //!
 //! `cargo run --release -p seriatim-certify --example phases -- algorithms/lazy_list.seri …`
 
@@ -16,7 +16,7 @@ fn processor() -> f64 {
 
 fn main() {
     println!(
-        "{:<28} {:>8} {:>7}  processor/clock s: prove, write, trim, check, sum",
+        "{:<28} {:>8} {:>7}  processor/clock s: prove, write, check, sum",
         "", "views", "effects"
     );
     for path in std::env::args().skip(1) {
@@ -41,10 +41,9 @@ fn main() {
         };
         let text = proof.certificate(&program).expect("a certificate");
         mark();
-        let text = seriatim_certify::trimmed(&program, &text).expect("a certificate");
+        let checked = seriatim_certify::trimmed_and_certified(&program, text);
         mark();
-        let accepted = seriatim_certify::certify(&program, &text).expect("an accepted one");
-        mark();
+        let (accepted, _) = checked.expect("an accepted one");
         print!("{name:<28} {:>8} {:>7} ", accepted.views, accepted.effects);
         for pair in marks.windows(2) {
             print!(" {:.2}/{:.2}", pair[1].0 - pair[0].0, pair[1].1 - pair[0].1);

@@ -145,11 +145,15 @@ impl<'a> Draw<'a> {
                 ["a reason for x, true or nothing", "one for null or false"]
             }
         };
+        let values = match self.object.spec {
+            Spec::Set => ["x with red", "x with blue"],
+            _ => ["red first", "blue first"],
+        };
         let seen = [
             ghost.saw_yes.then(|| format!("; has seen: {}", moments[0])),
             ghost.saw_no.then(|| format!("; has seen: {}", moments[1])),
-            (ghost.firsts & 1 != 0).then(|| "; has seen: red first".to_owned()),
-            (ghost.firsts & 2 != 0).then(|| "; has seen: blue first".to_owned()),
+            (ghost.firsts & 1 != 0).then(|| format!("; has seen: {}", values[0])),
+            (ghost.firsts & 2 != 0).then(|| format!("; has seen: {}", values[1])),
             ghost.done.then(|| "; has taken effect".to_owned()),
             ghost.got.map(|scalar| format!(" on {}", self.text(scalar))),
         ];

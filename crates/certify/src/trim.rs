@@ -1,8 +1,9 @@
 //! Leaves out of a certificate what it does not need.
 //!
 //! Views that another view covers are left out, and effects of which another one says the same or
-//! less: what is left describes as much as before, and asks for no more. In all certificates of the
-//! library, every view and every effect that is left is needed ([`crate::needs`]). Only a
+//! less: what is left describes as much as before, and asks for no more. In the certificates of the
+//! library, every view and every effect that is left is needed ([`crate::needs`]), but for maps: of
+//! a view in which the tracked key may have either value, others may cover both cases. Only a
 //! convenience: the checker accepts the result or not, like any other certificate.
 
 use crate::certificate::{Certificate, end_of, read};
@@ -21,16 +22,21 @@ pub fn trimmed(program: &Program, text: &str) -> Result<String, Refusal> {
 }
 
 /// Leaves out what others cover and checks the rest: what is accepted, and its text. Every line is
-/// read once and by itself, so the entries that are left are those of that text.
-pub fn trimmed_and_certified(program: &Program, text: &str) -> Result<(Accepted, String), Refusal> {
-    let object = Object::named_in(program, text).map_err(Refusal::Program)?;
-    let mut certificate = read(text, &object).map_err(Refusal::Text)?;
+/// read once and by itself, so the entries that are left are those of that text. The whole text is
+/// given back before the check begins: it may be large.
+pub fn trimmed_and_certified(
+    program: &Program,
+    text: String,
+) -> Result<(Accepted, String), Refusal> {
+    let object = Object::named_in(program, &text).map_err(Refusal::Program)?;
+    let mut certificate = read(&text, &object).map_err(Refusal::Text)?;
     let needless = needless(&certificate);
-    let text = without(text, &needless);
+    let trimmed = without(&text, &needless);
+    drop(text);
     certificate.views.retain(|(_, line)| !needless.contains(line));
     certificate.effects.retain(|(_, line)| !needless.contains(line));
     let accepted = accepted(program, &object, &certificate, WORK)?;
-    Ok((accepted, text))
+    Ok((accepted, trimmed))
 }
 
 /// The lines of what others cover.

@@ -58,7 +58,7 @@ fn checked(program: &Program, proof: Proof) -> Result<Attempt, String> {
         .map_err(|why| format!("there is a proof, but no certificate: {why}"))?;
     drop(proof);
     let rejected = |refusal| format!("the checker rejects the proof: {refusal}");
-    let (accepted, certificate) = trimmed_and_certified(program, &whole).map_err(rejected)?;
+    let (accepted, certificate) = trimmed_and_certified(program, whole).map_err(rejected)?;
     Ok(Attempt::Proved { accepted, certificate })
 }
 

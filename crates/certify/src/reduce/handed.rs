@@ -200,7 +200,6 @@ impl QueueLock {
 
     /// What an instruction is for, and how the round goes on behind it; inside: none if it has
     /// nothing to do with the lock; outside: none if it may not be there.
-    #[expect(clippy::type_complexity, reason = "an act, and the stage and the registers behind it")]
     fn act(
         &self,
         steps: &Steps,
@@ -366,12 +365,12 @@ fn escapes(steps: &Steps, node: StructId, tail: u32) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use seriatim_lang::{check, lower};
 
     /// Whether the stand-in of a program has other locks than the program.
     fn is_one(source: &str) -> bool {
-        let program = check(source).unwrap_or_else(|error| panic!("{}", error.render(source, "")));
-        with_locks(&lower(&program, 2, None).expect("it lowers")).is_some()
+        let program = seriatim_lang::check(source)
+            .unwrap_or_else(|error| panic!("{}", error.render(source, "")));
+        with_locks(&seriatim_lang::lower(&program, 2, None).expect("it lowers")).is_some()
     }
 
     /// Each change takes away one condition.
