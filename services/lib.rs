@@ -12,7 +12,7 @@ pub struct Service {
     pub source: &'static str,
 }
 
-const SERVICES: [Service; 14] = [
+static SERVICES: [Service; 14] = [
     Service { name: "accounts", source: include_str!("accounts.seri") },
     Service { name: "ack-queue", source: include_str!("ack_queue.seri") },
     Service { name: "dynamo", source: include_str!("dynamo.seri") },
@@ -43,7 +43,7 @@ impl Service {
 /// assert!(seriatim_services::services().any(|service| service.name == "etcd"));
 /// ```
 pub fn services() -> impl Iterator<Item = Service> {
-    SERVICES.into_iter()
+    SERVICES.iter().copied()
 }
 
 /// The service of a name.

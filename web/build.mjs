@@ -37,23 +37,27 @@ function packed(bytes) {
   return ran.stdout;
 }
 
+/** How many values of 15 bits take a sixteenth with them: the characters are 2^15 more. */
+const LONG = 30654;
+
 /**
- * Bytes as text, 31 bits to a pair of characters. The page is in UTF-16, where a character has two bytes: so one byte in 32 is
- * lost, where base64 loses one in four. The characters are those from 64 to 46404, all of which HTML leaves alone in a script.
+ * Bytes as text, 15 or 16 bits to a character. The page is in UTF-16, where a character has two bytes: so one byte in 250 is lost,
+ * where base64 loses one in four. The characters are those from 64 to 65533, but for surrogates: HTML leaves them alone in a script.
  */
-function inPairs(bytes) {
+function inCharacters(bytes) {
   const characters = [];
-  let [held, bits] = [0n, 0n];
-  const write = (value) => characters.push(String.fromCharCode(Math.floor(value / 46341) + 64, (value % 46341) + 64));
-  for (const byte of bytes) {
-    held = (held << 8n) | BigInt(byte);
-    bits += 8n;
-    if (bits < 31n) continue;
-    bits -= 31n;
-    write(Number(held >> bits));
-    held &= (1n << bits) - 1n;
+  let [held, bits] = [0, 0];
+  const write = (value) => characters.push(String.fromCharCode(value < 55232 ? value + 64 : value + 2112));
+  for (const byte of [...bytes, 0, 0]) {
+    held = (held << 8) | byte;
+    bits += 8;
+    if (bits < 16) continue;
+    const short = held >>> (bits - 15);
+    const taken = short < LONG ? 16 : 15;
+    write(taken === 16 ? held >>> (bits - 16) : short + LONG);
+    bits -= taken;
+    held &= (1 << bits) - 1;
   }
-  if (bits > 0n) write(Number(held << (31n - bits)));
   return characters.join("");
 }
 
@@ -64,10 +68,17 @@ function keywords() {
 
 const SCRIPTS = ["engine.js", "share.js", "result.js", "highlight.js", "log.js", "algorithm.js", "lessons.js", "main.js"];
 
-/** The scripts that are packed with the module. */
-function scripts() {
+/** What is packed with the module: the style sheet, what stands on the page, and its scripts. */
+function contents() {
   const together = SCRIPTS.map(part).join("\n\n").replace("{{keywords}}", () => keywords());
-  return Buffer.from(`(() => {\n"use strict";\n${together}\n})();\n`);
+  const scripts = `(() => {\n"use strict";\n${together}\n})();\n`;
+  return [part("style.css"), part("body.html"), scripts].map((text) => Buffer.from(text));
+}
+
+/** A script without its comments and indents, for what stands in the page unpacked; no text in it may go over lines. */
+function bare(script) {
+  const lines = script.split("\n").map((line) => line.trim());
+  return lines.filter((line) => line !== "" && !/^(\/\/|\/\*\*|\*)/.test(line)).join("\n");
 }
 
 function page(lengths, small) {
@@ -77,11 +88,11 @@ function page(lengths, small) {
     foot: shared("foot.html"),
     title: "Is it linearizable?",
     allowed: " 'wasm-unsafe-eval' blob:; worker-src blob:",
-    styles: part("style.css"),
-    worker: ["lzma.js", "streams.js", "worker.js"].map(part).join("\n\n"),
+    styles: "",
+    worker: ["lzma.js", "streams.js", "worker.js"].map(part).map(bare).join("\n"),
     lengths: attribute,
-    packed: inPairs(small),
-    scripts: part("boot.js"),
+    packed: inCharacters(small),
+    scripts: bare(part("boot.js")),
   };
   // The places of the skeleton first, then those that its head and foot bring along. What fills a place is not looked at
   // again: the module may contain anything.
@@ -93,11 +104,11 @@ const out = process.argv[2] ?? join(folder, "seriatim.html");
 const module = compiled();
 [folder, dirname(out)].forEach((place) => mkdirSync(place, { recursive: true }));
 const streams = split(module);
-const scripted = scripts();
-const small = packed(Buffer.concat([streams.bytes, scripted]));
-const lengths = { ...streams.lengths, scripts: scripted.length };
+const texts = contents();
+const small = packed(Buffer.concat([streams.bytes, ...texts]));
+const lengths = { ...streams.lengths, texts: texts.map((text) => text.length) };
 // The mark at the beginning says UTF-16, whatever a server says of the file.
 const text = Buffer.from(`\ufeff${page(lengths, small)}`, "utf16le");
 writeFileSync(out, text);
 writeFileSync(join(folder, "seriatim.wasm"), module);
-console.log(`${out}: ${text.length} bytes, with a module of ${module.length} bytes; it and the scripts have ${small.length} packed`);
+console.log(`${out}: ${text.length} bytes, with a module of ${module.length} bytes; it and what stands on the page have ${small.length} packed`);

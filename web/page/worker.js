@@ -30,12 +30,14 @@ function answer(question, log) {
   return JSON.parse(text);
 }
 
-/** What `build.mjs` packed: the module in streams, and behind them the scripts of the page. */
+/** What `build.mjs` packed: the module in streams, and behind them the texts of the page. */
 async function opened(packed, lengths) {
   const streams = [lengths.before, lengths.after, ...lengths.streams].reduce((sum, length) => sum + length);
-  const bytes = unpacked(packed, streams + lengths.scripts);
+  const bytes = unpacked(packed, streams + lengths.texts.reduce((sum, length) => sum + length));
   const module = await WebAssembly.compile(joined(bytes, lengths));
-  return { module, scripts: decoder.decode(bytes.subarray(streams)) };
+  let end = streams;
+  const texts = lengths.texts.map((length) => decoder.decode(bytes.subarray(end, (end += length))));
+  return { module, texts };
 }
 
 onmessage = async ({ data: { packed, lengths, module, id, question, log } }) => {

@@ -20,14 +20,15 @@ use serde::Serialize;
 use seriatim_history::harmless_json;
 use std::io::{self, Write};
 
-const HEAD: &str = include_str!("../web/head.html");
-const STYLES: &str = include_str!("../web/style.css");
-const HEADLINE: &str = include_str!("../web/headline.html");
-const TIMELINE: &str = include_str!("../web/timeline.html");
-const FOOT: &str = include_str!("../web/foot.html");
+// Statics, not constants, which would stand in the program once for each unit of code that uses them.
+static HEAD: &str = include_str!("../web/head.html");
+static STYLES: &str = include_str!("../web/style.css");
+static HEADLINE: &str = include_str!("../web/headline.html");
+static TIMELINE: &str = include_str!("../web/timeline.html");
+static FOOT: &str = include_str!("../web/foot.html");
 
 /// The scripts of a timeline, in the order in which they need each other.
-const SCRIPTS: [&str; 8] = [
+static SCRIPTS: [&str; 8] = [
     include_str!("../web/decode.js"),
     include_str!("../web/history.js"),
     include_str!("../web/axis.js"),

@@ -17,9 +17,9 @@ use page_data::PageData;
 use seriatim_spec::Verdict;
 use std::io::{self, Write};
 
-const SKELETON: &str = include_str!("../../web/check.html");
+static SKELETON: &str = include_str!("../../web/check.html");
 /// The script of this page; `page` has those of every page.
-const SCRIPT: &str = include_str!("../../web/check.js");
+static SCRIPT: &str = include_str!("../../web/check.js");
 
 /// The page as bytes, for a server.
 pub fn render(report: &Report<'_>) -> Vec<u8> {

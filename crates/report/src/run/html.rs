@@ -14,9 +14,9 @@ use crate::report::Report;
 use crate::terminal::Style;
 use std::io::{self, Write};
 
-const SKELETON: &str = include_str!("../../web/run.html");
+static SKELETON: &str = include_str!("../../web/run.html");
 /// The scripts of this page, after those of every page.
-const SCRIPTS: [&str; 3] = [
+static SCRIPTS: [&str; 3] = [
     include_str!("../../web/heap.js"),
     include_str!("../../web/source.js"),
     include_str!("../../web/run.js"),

@@ -8,7 +8,7 @@ use seriatim_history::harmless_json;
 use std::fmt::Write as _;
 use std::io::Write as _;
 
-const SKELETON: &str = include_str!("../../web/orderings.html");
+static SKELETON: &str = include_str!("../../web/orderings.html");
 
 /// What is known of the orderings of an algorithm.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
