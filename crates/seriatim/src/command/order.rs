@@ -150,6 +150,9 @@ impl Found {
         let mut text = format!("{mark}  {}\n", self.headline());
         let (operations, processes) = (self.history.len(), self.history.process_count());
         text += &format!("  {operations} operations of {processes} processes\n");
+        if operations == 0 {
+            text += "  warning: the history is empty: nothing was checked\n";
+        }
         match &self.weaker.verdict {
             Verdict::Linearizable(_) => {
                 let more = match self.weaker.is_linearizable {

@@ -137,6 +137,9 @@ fn a_level_is_refused_where_it_makes_no_sense() {
     );
     let nothing = file(&folder, "nothing.edn", "");
     seriatim(&["check", "--level", "all", &nothing]).exits(0).says("nothing was checked");
+    seriatim(&["check", "--spec", "register", "--order", "process", &nothing])
+        .exits(0)
+        .says("nothing was checked");
     let untimed = file(&folder, "untimed.hist", "[x:=1]\n---\n[x==1]\n");
     seriatim(&["check", "--level", "all", &untimed]).exits(0).says("no times are recorded");
     seriatim(&["check", "--level", "strict-serializable", &untimed]).exits(3);
