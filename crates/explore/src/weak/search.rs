@@ -342,7 +342,7 @@ pub fn outcomes<M: Memory>(task: &Task<'_>, initial: &Concrete) -> BTreeSet<Vec<
                     let mut results: Vec<Vec<i32>> = results.clone();
                     results[thread].extend(seen.ret.into_iter().flatten());
                     canonical.tidy(&mut state);
-                    let standing = Standing::Exact(vec![vec![]; threads]);
+                    let standing = Standing::Exact(vec![Default::default(); threads]);
                     let key = canonical.key(&state, &standing, &mut judge).unwrap_or_default();
                     if known.insert((key, results.clone())) {
                         todo.push((state, results));
