@@ -266,8 +266,11 @@ impl<'t, 's, M: Memory> Search<'t, 's, M> {
     /// Whether a state is within the bounds.
     fn fits(&mut self, state: &State<M>) -> Result<bool, Reason> {
         let lag = state.memory.lag();
-        if state.nodes.len() > MOST || lag as usize > MOST {
+        if state.nodes.len() > MOST {
             return Err(Reason::Nodes);
+        }
+        if lag as usize > MOST {
+            return Err(Reason::Lag);
         }
         if self.task.manner.lag.is_some_and(|most| lag > most) {
             self.statistics.cuts.join(Cuts { lag: true, ..Cuts::default() });
