@@ -83,8 +83,9 @@ impl<'s, 'o> Body<'s, 'o> {
         }
         let ends = block.stmts.last().is_some_and(leaves) || is_tail && self.has_result;
         let freed: Vec<(String, String)> = self.scope.owned.drain(owned..).collect();
-        let goes_on = matches!(block.stmts.last(), Some(Stmt::Expr(Expr::Loop(_), _)));
-        let ended = ends && !(goes_on && !self.gives_result(is_tail));
+        // A loop may have been left, unless its returns are the function's.
+        let is_loop = matches!(block.stmts.last(), Some(Stmt::Expr(Expr::Loop(_), _)));
+        let ended = ends && (!is_loop || self.gives_result(is_tail));
         self.end_owners(boxes, ended, block.brace_token.span.close());
         for (_, pointer) in freed.into_iter().rev().filter(|_| !ends) {
             self.out.line(&format!("free({pointer})"), block.brace_token.span.close());
