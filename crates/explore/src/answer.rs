@@ -131,6 +131,7 @@ impl Reason {
             Reason::Interrupted => "it was interrupted".to_owned(),
             Reason::States => "the limit on states was reached".to_owned(),
             Reason::Nodes => "a state has too many nodes; give --nodes or --capacity".to_owned(),
+            Reason::Lag => "threads can still see too many values of a word; give --lag".to_owned(),
             Reason::Specification(defect) => format!("the specification is wrong: {defect}"),
             Reason::Unsupported(why) => why.clone(),
             Reason::Disagreement(why) => format!(

@@ -69,6 +69,8 @@ pub enum Reason {
     States,
     /// A state has too many nodes: a bound on nodes is needed.
     Nodes,
+    /// A word has too many values that threads can still see: a bound on them is needed.
+    Lag,
     /// The specification itself is wrong.
     Specification(String),
     /// The question cannot be asked like this.

@@ -57,7 +57,6 @@ use crate::final_fields::{FinalFields, Rule};
 use crate::sabotage::{Sabotage, is_broken};
 use crate::subject::Subject;
 use code::{Analysis, Method, Premise};
-use rustc_hash::FxHashMap;
 use seriatim_lang::choices::Choices;
 use seriatim_lang::liveness::Liveness;
 use seriatim_lang::locality::{local_accesses, private_registers};
@@ -104,8 +103,17 @@ pub struct PureIterations {
 /// question. Has room for a state to try a step in.
 #[derive(Default)]
 pub struct Dooms {
-    known: FxHashMap<(u32, Premise, u16), bool>,
+    /// For each location and each set of references that are null, the premises that may doom an
+    /// iteration there. There are few, so that the code is asked only of those that hold.
+    suspicions: Vec<Vec<(u16, Vec<Suspicion>)>>,
     scratch: State,
+}
+
+/// A premise that dooms an iteration, or of which that is not yet known.
+#[derive(Clone, Copy)]
+struct Suspicion {
+    premise: Premise,
+    proven: bool,
 }
 
 /// For which shared slots each node of a state is retired. Nodes from the 65th on never count as
@@ -121,10 +129,9 @@ pub struct Retired {
     gone: [u64; MOST],
 }
 
-/// A reference that a thread holds: in which register, to a node of which struct, and to which.
+/// A reference that a thread holds: to a node of which struct, and to which.
 #[derive(Clone, Copy)]
 struct Held {
-    register: u32,
     id: u32,
     word: i32,
 }
@@ -267,85 +274,105 @@ impl PureIterations {
             if !understood || !attempt.clean || attempt.references.len() > MOST {
                 return false;
             }
-            let base = subject.machine.register_base(thread);
-            let words = &state.words[base..];
-            let mut holds = |premise: Premise| self.dooms(subject, location, words, premise, dooms);
-            for (register, id) in &attempt.references {
-                let word = words[*register as usize];
-                let held = Held { register: *register, id: *id, word };
-                if word != NULL && self.premises(subject, state, retired, held, &mut holds) {
+            let words = &state.words[subject.machine.register_base(thread)..];
+            let null = attempt.null_references(words);
+            let Dooms { suspicions, scratch } = dooms;
+            let suspicions = self.suspicions(subject, location, null, suspicions);
+            let mut at = 0;
+            while let Some(Suspicion { premise, proven }) = suspicions.get(at).copied() {
+                if !self.is_met(subject, state, retired, (thread, premise), scratch) {
+                    at += 1;
+                } else if proven || self.dooms(subject, location, null, premise) {
+                    suspicions[at].proven = true;
                     return true;
+                } else {
+                    suspicions.swap_remove(at);
                 }
             }
-            let mut scratch = std::mem::take(&mut dooms.scratch);
-            let strikes = self.strikes_retired(subject, state, retired, thread, &mut scratch);
-            dooms.scratch = scratch;
-            strikes && self.dooms(subject, location, words, Premise::Fails, dooms)
+            false
         })
     }
 
-    /// Whether one of the premises that hold for a reference dooms the iteration.
-    fn premises(
+    /// The premises that may doom an iteration at a location.
+    fn suspicions<'d>(
+        &self,
+        subject: &Subject,
+        location: u32,
+        null: u16,
+        known: &'d mut Vec<Vec<(u16, Vec<Suspicion>)>>,
+    ) -> &'d mut Vec<Suspicion> {
+        known.resize_with(self.attempts.len(), Vec::new);
+        let here = &mut known[location as usize];
+        let at = here.iter().position(|(mask, _)| *mask == null).unwrap_or_else(|| {
+            let premises = self.premises(subject, &self.attempts[location as usize], null);
+            let suspected = |premise| Suspicion { premise, proven: false };
+            here.push((null, premises.into_iter().map(suspected).collect()));
+            here.len() - 1
+        });
+        &mut here[at].1
+    }
+
+    /// All premises that there can be at a location about references that are not null.
+    fn premises(&self, subject: &Subject, attempt: &Attempt, null: u16) -> Vec<Premise> {
+        let mut found = vec![];
+        for (bit, (register, id)) in attempt.references.iter().enumerate() {
+            if null >> bit & 1 == 1 {
+                continue;
+            }
+            let register = *register;
+            found.extend(self.slots.iter().map(|slot| Premise::Retired { register, slot: *slot }));
+            let Some(final_fields) = &self.final_fields else { continue };
+            let count = subject.machine.steps.structs[*id as usize].slots.len() as u32;
+            found.extend((0..count).filter_map(|slot| match final_fields.rule(*id, slot) {
+                Rule::Once(scalar) => Some(Premise::Holds { register, slot, scalar }),
+                Rule::Unless(guard, scalar) if guard == slot => {
+                    Some(Premise::Lacks { register, slot, scalar })
+                }
+                _ => None,
+            }));
+        }
+        found.extend(attempt.target.map(|_| Premise::Fails));
+        found
+    }
+
+    /// Whether a premise is true of a thread in a state.
+    fn is_met(
         &self,
         subject: &Subject,
         state: &State,
         retired: &Retired,
-        held: Held,
-        holds: &mut dyn FnMut(Premise) -> bool,
+        (thread, premise): (usize, Premise),
+        scratch: &mut State,
     ) -> bool {
-        let Held { register, id, word } = held;
-        for (bit, slot) in self.slots.iter().enumerate() {
-            if contains(retired.gone[bit], word)
-                && holds(Premise::Retired { register, slot: *slot })
-            {
-                return true;
-            }
-        }
-        let Some(final_fields) = self.final_fields.as_ref().filter(|_| retired.is_published(word))
-        else {
-            return false;
-        };
+        let base = subject.machine.register_base(thread);
+        let word = |register: u32| state.words[base + register as usize];
         let stride = subject.machine.node_stride();
-        let cells = &state.heap[word as usize * stride + 1..(word as usize + 1) * stride];
-        let count = subject.machine.steps.structs[id as usize].slots.len() as u32;
-        (0..count).any(|slot| {
-            let now = cells[slot as usize];
-            match final_fields.rule(id, slot) {
-                Rule::Once(scalar) if now == scalar => {
-                    holds(Premise::Holds { register, slot, scalar })
-                }
-                Rule::Unless(guard, scalar) if guard == slot && now != scalar => {
-                    holds(Premise::Lacks { register, slot, scalar })
-                }
-                _ => false,
+        let field = |register: u32, slot: u32| {
+            let word = word(register);
+            let is_known = word != NULL && retired.is_published(word);
+            is_known.then(|| state.heap[word as usize * stride + 1 + slot as usize])
+        };
+        match premise {
+            Premise::Retired { register, slot } => self.holds(retired, word(register), slot),
+            Premise::Holds { register, slot, scalar } => field(register, slot) == Some(scalar),
+            Premise::Lacks { register, slot, scalar } => {
+                field(register, slot).is_some_and(|now| now != scalar)
             }
-        })
+            Premise::Fails => self.strikes_retired(subject, state, retired, thread, scratch),
+        }
     }
 
     /// Whether a premise dooms the iteration at a location, given which references are null.
-    fn dooms(
-        &self,
-        subject: &Subject,
-        location: u32,
-        words: &[i32],
-        premise: Premise,
-        dooms: &mut Dooms,
-    ) -> bool {
+    fn dooms(&self, subject: &Subject, location: u32, null: u16, premise: Premise) -> bool {
         let attempt = &self.attempts[location as usize];
-        let mut mask = 0;
-        for (bit, (register, _)) in attempt.references.iter().enumerate() {
-            mask |= u16::from(words[*register as usize] == NULL) << bit;
-        }
-        *dooms.known.entry((location, premise, mask)).or_insert_with(|| {
-            let machine = &subject.machine;
-            let pc = subject.locations[location as usize].pc;
-            let method = machine.steps.method_at(pc);
-            let (Some(method), Some(restart)) = (method, attempt.restart) else { return false };
-            let references = attempt.references.iter().enumerate();
-            let null = references.map(|(bit, (register, _))| (*register, mask >> bit & 1 == 1));
-            let analysis = Analysis { machine, live: &self.live, local: &self.local, method };
-            analysis.is_doomed(pc, restart, premise, null.collect())
-        })
+        let machine = &subject.machine;
+        let pc = subject.locations[location as usize].pc;
+        let method = machine.steps.method_at(pc);
+        let (Some(method), Some(restart)) = (method, attempt.restart) else { return false };
+        let references = attempt.references.iter().enumerate();
+        let null = references.map(|(bit, (register, _))| (*register, null >> bit & 1 == 1));
+        let analysis = Analysis { machine, live: &self.live, local: &self.local, method };
+        analysis.is_doomed(pc, restart, premise, null.collect())
     }
 
     /// A thread whose next step can be taken at once, and what is seen of it: a `cas` that is bound
@@ -379,11 +406,14 @@ impl PureIterations {
         if restarts && !is_broken(Sabotage::DroppedRestart) {
             return false;
         }
+        if attempt.load.is_none() && attempt.expected.is_empty() && attempt.target.is_none() {
+            return false;
+        }
         let base = subject.machine.register_base(thread);
         let word = |register: u32| state.words[base + register as usize];
         let holds = |(register, slot): &(u32, u32)| self.holds(retired, word(*register), *slot);
         if let Some((register, id, slots)) = &attempt.load {
-            let held = Held { register: *register, id: *id, word: word(*register) };
+            let held = Held { id: *id, word: word(*register) };
             return self.is_final(&subject.machine, state, retired, held, slots.clone())
                 && fails_now(&subject.machine, state, thread, scratch);
         }
@@ -413,6 +443,15 @@ impl PureIterations {
 }
 
 impl Attempt {
+    /// Which references are null, as a mask.
+    fn null_references(&self, words: &[i32]) -> u16 {
+        let references = self.references.iter().enumerate();
+        let bit = |(bit, (register, _)): (usize, &(u32, u32))| {
+            u16::from(words[*register as usize] == NULL) << bit
+        };
+        references.map(bit).fold(0, |all, bit| all | bit)
+    }
+
     /// Notes what the next step works on.
     fn note_step(&mut self, op: &Op) {
         match op {

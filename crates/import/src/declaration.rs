@@ -1,5 +1,6 @@
 //! Declarations: constants, nodes, the object with its shared variables and its initial state.
 
+use crate::boxes::DROP;
 use crate::client::write_client;
 use crate::epoch::without_epochs;
 use crate::expression::Sign;
@@ -211,7 +212,9 @@ impl Source {
     fn write_helpers(&self, out: &mut Output) {
         for helper in self.helpers.borrow().iter() {
             out.blank();
+            let owned = self.drop_function();
             let (why, text) = match *helper {
+                DROP => ("// A box is dropped, with what it owns.", owned.as_str()),
                 "present" => (
                     "// What is taken for data must be there.",
                     "fn present(v: value) -> value { return v }",
@@ -226,7 +229,7 @@ impl Source {
                 ),
             };
             out.unplaced(why);
-            out.unplaced(text);
+            text.lines().for_each(|line| out.unplaced(line));
         }
     }
 
@@ -268,7 +271,8 @@ impl Source {
                 _ => {}
             }
         }
-        Ok(())
+        let object = items.iter().find(|item| matches!(item, Item::Struct(s) if s.ident == object));
+        self.must_own_in_rows(object.map_or_else(proc_macro2::Span::call_site, Spanned::span))
     }
 
     fn fields(&self, structure: &ItemStruct) -> Result<Vec<(String, Field)>> {
@@ -373,7 +377,7 @@ impl Source {
             let plain = if field.is_atomic { "" } else { "plain " };
             let kind = field.shape.text();
             let own = names::plain(name);
-            let is_late = !is_simple && matches!(field.shape, Shape::Node(_));
+            let is_late = !is_simple && matches!(field.shape, Shape::Node(_) | Shape::Owner(_));
             let first = if is_late { "null" } else { value.as_str() };
             out.line(&format!("{plain}var {own}: {kind} = {first}"), *span);
             if is_late {
@@ -403,6 +407,7 @@ impl Source {
                 return Err(Error::at(typed.span(), "expected the name of a parameter"));
             };
             let (shape, _) = self.shape(&typed.ty)?;
+            let shape = stays(shape, &typed.ty)?;
             let name = names.declare(&ident.ident.to_string());
             parameters.push(format!("{name}: {}", shape.text()));
         }
@@ -413,7 +418,7 @@ impl Source {
             }
             ReturnType::Type(_, kind) => match Fallible::of(self, function)? {
                 Some(result) => format!(" -> {}", result.text()),
-                None => match self.shape(kind)?.0 {
+                None => match stays(self.shape(kind)?.0, kind)? {
                     Shape::Number { .. } => " -> int".to_owned(),
                     // Data that is a number is empty at first, and so may be what is returned.
                     Shape::Value if self.is_number(kind) => " -> value?".to_owned(),
@@ -422,6 +427,14 @@ impl Source {
             },
         };
         Ok((parameters, result))
+    }
+}
+
+/// Who calls a method owns no node of the object.
+fn stays(shape: Shape, kind: &Type) -> Result<Shape> {
+    match shape {
+        Shape::Owner(_) => Err(Error::at(kind.span(), "expected no box of a node in a signature")),
+        shape => Ok(shape),
     }
 }
 

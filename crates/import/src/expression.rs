@@ -1,5 +1,6 @@
 //! Expressions: places in memory, accesses with their orderings, numbers and pointers.
 
+use crate::boxes::Owner;
 use crate::declaration::Source;
 use crate::names::{self, Names};
 use crate::shape::Shape;
@@ -20,6 +21,8 @@ pub(crate) struct Scope<'s> {
     pub signs: HashMap<String, Sign>,
     /// Locals that own a node, with the pointer to it: `Box::from_raw`.
     pub owned: Vec<(String, String)>,
+    /// Locals that own nodes as boxes.
+    pub boxes: Vec<Owner>,
     /// How deep the present expression is nested.
     pub depth: Rc<Cell<usize>>,
 }
@@ -215,7 +218,10 @@ impl Scope<'_> {
         let Expr::Path(_) = node else {
             return self.refuse(field, "`(*node).field` or `node.field`, where `node` is a local");
         };
-        let node = self.expression(node)?;
+        let node = match self.box_named(node) {
+            Some(own) => own,
+            None => self.expression(node)?,
+        };
         let Some(found) = self.source.node_field(&name) else {
             return self.refuse(field, "a field that is alike in all structs that have it");
         };
@@ -290,15 +296,47 @@ impl Scope<'_> {
             return self.refuse(path, "the box to be dropped or read out, not moved");
         }
         match self.names.get(&name) {
+            Some(local) if self.is_box(local) => {
+                self.refuse(path, "the box to be moved, dropped or looked into")
+            }
             Some(local) => Ok(local.clone()),
             None if self.source.constants.contains_key(&name) => Ok(name),
             None => self.refuse(path, "a local or a constant"),
         }
     }
 
+    /// Whether a local owns a node as a box.
+    fn is_box(&self, own: &str) -> bool {
+        self.boxes.iter().any(|owner| owner.own == own)
+    }
+
+    /// The local of a box, by which its node is looked into.
+    fn box_named(&self, expr: &Expr) -> Option<String> {
+        let Expr::Path(path) = bare(expr) else { return None };
+        let own = self.names.get(&path.path.get_ident()?.to_string())?;
+        self.is_box(own).then(|| own.clone())
+    }
+
+    /// A link that owns, or a local that does.
+    fn owner_named(&self, expr: &Expr) -> Result<Option<String>> {
+        if let Some(own) = self.box_named(expr) {
+            return Ok(Some(own));
+        }
+        if !matches!(bare(expr), Expr::Field(_) | Expr::Unary(_)) {
+            return Ok(None);
+        }
+        Ok(self.place(expr)?.and_then(|place| match place.shape {
+            Shape::Owner(_) => Some(place.text),
+            _ => None,
+        }))
+    }
+
     /// A plain read of a place.
     fn read(&self, expr: &Expr) -> Result<String> {
         match self.place(expr)? {
+            Some(Place { shape: Shape::Owner(_), .. }) => {
+                self.refuse(expr, "`take`, `as_deref`, `is_some` or `is_none` of a link that owns")
+            }
             Some(place) if !place.is_atomic => Ok(place.text),
             Some(_) => self.refuse(expr, "`.load(…)` of an atomic"),
             None => self.refuse(expr, "a place in memory"),
@@ -448,6 +486,15 @@ impl Scope<'_> {
                 let text = exchange.text();
                 Ok(if method == "is_ok" { text } else { format!("!{text}") })
             }
+            ("is_none" | "is_some", []) if self.owner_named(&call.receiver)?.is_some() => {
+                let owner = self.owner_named(&call.receiver)?.unwrap_or_default();
+                let is = if method == "is_none" { "==" } else { "!=" };
+                Ok(format!("{owner} {is} null"))
+            }
+            ("as_deref" | "as_deref_mut", []) => match self.owner_named(&call.receiver)? {
+                Some(owner) => Ok(owner),
+                None => self.refuse(call, "a link that owns a node"),
+            },
             ("is_null", []) | ("is_none", []) => {
                 Ok(format!("{} == null", self.operand(&call.receiver)?))
             }

@@ -55,11 +55,13 @@
 //! - Code in the manner of `crossbeam-epoch` is rewritten to raw pointers first (`epoch`); nodes that
 //!   are destroyed later are never given back.
 //! - Names are believed, so that a source in which they mean something else is refused (`meaning`).
+//! - A box of a node owns it: it is given back where Rust drops the box (`boxes`).
 //! - `Box::from_raw` frees the node at once where it is dropped or read out. Nodes that Rust code
 //!   forgets stay allocated in both.
 
 #![forbid(unsafe_code)]
 
+mod boxes;
 mod client;
 mod constructor;
 mod declaration;

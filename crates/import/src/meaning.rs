@@ -2,6 +2,7 @@
 //! their names, so that another meaning of such a name would be believed; a source with `cfg` is several
 //! programs; and a destructor of a node runs where the translation only frees it.
 
+use crate::boxes::DROP;
 use crate::{Error, Result};
 use quote::ToTokens;
 use syn::spanned::Spanned;
@@ -19,7 +20,7 @@ const TYPES: [&str; 8] = [
 ];
 const FUNCTIONS: [&str; 6] = ["drop", "fence", "null_mut", "read", "spin_loop", "yield_now"];
 /// Names of functions that the translation adds.
-pub(crate) const HELPERS: [&str; 3] = ["present", "signed", "unsigned"];
+pub(crate) const HELPERS: [&str; 4] = [DROP, "present", "signed", "unsigned"];
 
 /// Nesting of brackets that no object needs; a parser follows it as deep as it goes.
 const DEEPEST: usize = 200;

@@ -101,6 +101,16 @@ impl Names {
         fresh
     }
 
+    /// Gives a local of ours a name of the source.
+    pub fn call(&mut self, name: &str, own: &str) {
+        self.innermost().insert(name.to_owned(), own.to_owned());
+    }
+
+    /// How deep the present block is.
+    pub fn depth(&self) -> usize {
+        self.scopes.len()
+    }
+
     /// What a local is called.
     pub fn get(&self, name: &str) -> Option<&String> {
         self.scopes.iter().rev().find_map(|scope| scope.get(name))

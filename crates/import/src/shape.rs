@@ -12,8 +12,12 @@ pub(crate) enum Shape {
     Value,
     MaybeValue,
     Bool,
-    Number { signed: bool },
+    Number {
+        signed: bool,
+    },
     Node(String),
+    /// A link that owns a node.
+    Owner(String),
     Array(Box<Shape>, String),
 }
 
@@ -33,7 +37,7 @@ impl Shape {
             Shape::Bool => "bool".to_owned(),
             Shape::Number { signed: true } => "int -128..127".to_owned(),
             Shape::Number { signed: false } => "int 0..127".to_owned(),
-            Shape::Node(name) => format!("{name}?"),
+            Shape::Node(name) | Shape::Owner(name) => format!("{name}?"),
             Shape::Array(of, length) => format!("[{}; {length}]", of.text()),
         }
     }
@@ -78,7 +82,7 @@ impl Source {
                 kind.span(),
                 format!(
                     "`{}` is none of the types that can be imported: atomics, `*mut Node<T>`, `UnsafeCell<_>`, \
-                     `MaybeUninit<T>`, `Option<T>`, `Box<T>`, `T`, numbers, `bool`, and arrays of them",
+                     `MaybeUninit<T>`, `Option<T>`, `Box<T>`, `Option<Box<Node<T>>>`, `T`, numbers, `bool`, and arrays of them",
                     kind.to_token_stream()
                 ),
             )
@@ -94,13 +98,20 @@ impl Source {
             "AtomicBool" => Ok((Shape::Bool, true)),
             "bool" => Ok((Shape::Bool, false)),
             "UnsafeCell" | "CachePadded" => self.shape(inner()?),
-            // A box of data is moved as the data are; only a pointer to it could tell them apart.
-            "Box" => match self.shape(inner()?)? {
-                (Shape::Value, false) => Ok((Shape::Value, false)),
-                _ => Err(unknown()),
-            },
+            "Box" => {
+                let inner = inner()?;
+                match type_name(inner).ok().filter(|name| self.nodes.contains_key(name)) {
+                    Some(node) => Ok((Shape::Owner(node), false)),
+                    // A box of data is moved as the data are; only a pointer to it could tell them apart.
+                    None => match self.shape(inner)? {
+                        (Shape::Value, false) => Ok((Shape::Value, false)),
+                        _ => Err(unknown()),
+                    },
+                }
+            }
             "MaybeUninit" | "ManuallyDrop" | "Option" => match self.shape(inner()?)? {
                 (Shape::Value, false) => Ok((Shape::MaybeValue, false)),
+                (Shape::Owner(node), false) if name == "Option" => Ok((Shape::Owner(node), false)),
                 _ => Err(unknown()),
             },
             _ => self.number(&name).ok_or_else(unknown),

@@ -19,14 +19,24 @@ pub(crate) struct Body<'s, 'o> {
     pub out: &'o mut Output,
     has_result: bool,
     pub(crate) fallible: Option<Fallible>,
+    /// How many of the blocks around are executed like what stands before them.
+    pub(crate) plain_blocks: usize,
+    /// The loops around, by their labels, with the number of boxes outside of each.
+    loops: Vec<(Option<String>, usize)>,
 }
 
 impl<'s, 'o> Body<'s, 'o> {
     pub(crate) fn new(source: &'s Source, out: &'o mut Output) -> Self {
         let names = Names::new(source.taken());
-        let scope =
-            Scope { source, names, signs: HashMap::new(), owned: Vec::new(), depth: Rc::default() };
-        Body { scope, out, has_result: false, fallible: None }
+        let scope = Scope {
+            source,
+            names,
+            signs: HashMap::new(),
+            owned: Vec::new(),
+            boxes: Vec::new(),
+            depth: Rc::default(),
+        };
+        Body { scope, out, has_result: false, fallible: None, plain_blocks: 0, loops: Vec::new() }
     }
 
     /// Writes a method, or a function that only the object calls.
@@ -66,17 +76,28 @@ impl<'s, 'o> Body<'s, 'o> {
     pub(crate) fn block(&mut self, block: &Block, is_tail: bool) -> Result<()> {
         let _level = self.scope.descend(block)?;
         self.scope.names.enter();
-        let owned = self.scope.owned.len();
+        let (owned, boxes) = (self.scope.owned.len(), self.scope.boxes.len());
         for (at, statement) in block.stmts.iter().enumerate() {
             let is_last = at + 1 == block.stmts.len();
             self.statement(statement, is_tail && is_last)?;
         }
         let ends = block.stmts.last().is_some_and(leaves) || is_tail && self.has_result;
         let freed: Vec<(String, String)> = self.scope.owned.drain(owned..).collect();
+        // A loop may have been left, unless its returns are the function's.
+        let is_loop = matches!(block.stmts.last(), Some(Stmt::Expr(Expr::Loop(_), _)));
+        let ended = ends && (!is_loop || self.gives_result(is_tail));
+        self.end_owners(boxes, ended, block.brace_token.span.close());
         for (_, pointer) in freed.into_iter().rev().filter(|_| !ends) {
             self.out.line(&format!("free({pointer})"), block.brace_token.span.close());
         }
         self.scope.names.leave();
+        Ok(())
+    }
+
+    fn plain_block(&mut self, block: &Block, is_tail: bool) -> Result<()> {
+        self.plain_blocks += 1;
+        self.block(block, is_tail)?;
+        self.plain_blocks -= 1;
         Ok(())
     }
 
@@ -105,7 +126,15 @@ impl<'s, 'o> Body<'s, 'o> {
         }
     }
 
+    /// Whether the end of what stands here is the result of the function.
+    pub(crate) fn gives_result(&self, is_tail: bool) -> bool {
+        is_tail && self.has_result
+    }
+
     fn local(&mut self, local: &Local) -> Result<()> {
+        if self.let_owner(local)? {
+            return Ok(());
+        }
         if let (Pat::Wild(_), Some(init)) = (&local.pat, &local.init)
             && let Some(exchange) = self.scope.exchange(&init.expr)?
         {
@@ -164,17 +193,18 @@ impl<'s, 'o> Body<'s, 'o> {
         let span = expr.span();
         match expr {
             Expr::Paren(inner) => self.execute(&inner.expr, is_tail),
-            Expr::Unsafe(inner) => self.block(&inner.block, is_tail),
-            Expr::Block(inner) if inner.label.is_none() => self.block(&inner.block, is_tail),
+            Expr::Unsafe(inner) => self.plain_block(&inner.block, is_tail),
+            Expr::Block(inner) if inner.label.is_none() => self.plain_block(&inner.block, is_tail),
             Expr::Loop(inner) => {
                 let label = label(inner.label.as_ref());
                 self.out.open(&format!("{label}loop {{"), inner.loop_token.span());
-                self.inside(span, |body| body.block(&inner.body, false))?;
+                self.inside(span, inner.label.as_ref(), |body| body.block(&inner.body, false))?;
                 self.out.close();
                 Ok(())
             }
             Expr::While(inner) => self.while_loop(inner),
             Expr::If(inner) => self.choice(inner, is_tail),
+            Expr::Match(inner) if self.match_some(inner, is_tail)? => Ok(()),
             Expr::Match(inner) => self.match_exchange(inner, is_tail),
             Expr::Return(inner) => self.returns(inner.expr.as_deref(), span),
             Expr::Break(inner) if inner.expr.is_none() => {
@@ -191,22 +221,34 @@ impl<'s, 'o> Body<'s, 'o> {
     }
 
     /// Writes a body of a loop, in which nothing outside of it is owned by a box.
-    fn inside(&mut self, span: Span, write: impl FnOnce(&mut Self) -> Result<()>) -> Result<()> {
+    pub(crate) fn inside(
+        &mut self,
+        span: Span,
+        label: Option<&syn::Label>,
+        write: impl FnOnce(&mut Self) -> Result<()>,
+    ) -> Result<()> {
         let outer = std::mem::take(&mut self.scope.owned);
         if let Some((name, _)) = outer.first() {
             let message = format!("a loop while `{name}` owns a box cannot be imported");
             return Err(Error::at(span, message));
         }
-        write(self)
+        let label = label.map(|label| label.name.to_string());
+        self.loops.push((label, self.scope.boxes.len()));
+        write(self)?;
+        self.loops.pop();
+        Ok(())
     }
 
     fn while_loop(&mut self, inner: &syn::ExprWhile) -> Result<()> {
         let label = label(inner.label.as_ref());
         let span = inner.while_token.span();
+        if self.while_some(inner, &label)? {
+            return Ok(());
+        }
         if let Some((exchange, name, true)) = self.outcome_of(&inner.cond)? {
             self.out.open(&format!("{label}loop {{"), span);
             let failed = Arm { name, part: Part::Block(&inner.body) };
-            self.inside(span, |body| {
+            self.inside(span, inner.label.as_ref(), |body| {
                 body.exchange(&exchange, Arm::new(Part::Break), failed, (false, span))
             })?;
             self.out.close();
@@ -214,13 +256,16 @@ impl<'s, 'o> Body<'s, 'o> {
         }
         let condition = self.scope.expression(&inner.cond)?;
         self.out.open(&format!("{label}while {condition} {{"), span);
-        self.inside(span, |body| body.block(&inner.body, false))?;
+        self.inside(span, inner.label.as_ref(), |body| body.block(&inner.body, false))?;
         self.out.close();
         Ok(())
     }
 
     fn choice(&mut self, inner: &syn::ExprIf, is_tail: bool) -> Result<()> {
         let span = inner.if_token.span();
+        if self.if_some(inner, is_tail)? {
+            return Ok(());
+        }
         if let Some((exchange, name, is_failure)) = self.outcome_of(&inner.cond)? {
             let or = inner.else_branch.as_ref().map(|(_, or)| &**or);
             let then = Arm { name, part: Part::Block(&inner.then_branch) };
@@ -248,12 +293,15 @@ impl<'s, 'o> Body<'s, 'o> {
 
     fn returns(&mut self, value: Option<&Expr>, span: Span) -> Result<()> {
         let owned = self.scope.owned.clone();
+        let boxes = self.scope.boxes.clone();
         let Some(value) = value else {
+            self.drop_all(&boxes, span);
             self.free_all(&owned, span);
             self.out.line("return", span);
             return Ok(());
         };
         if let Some(text) = self.said(value)? {
+            self.drop_all(&boxes, span);
             self.free_all(&owned, span);
             self.out.line(&format!("return {text}"), span);
             return Ok(());
@@ -278,14 +326,19 @@ impl<'s, 'o> Body<'s, 'o> {
                 None => (self.with_boxes_read(value)?, Vec::new()),
             },
         };
-        if owned.is_empty() && freed.is_empty() || text == "null" {
+        let is_bare = owned.is_empty() && freed.is_empty() && boxes.is_empty();
+        if is_bare || text == "null" {
+            self.drop_all(&boxes, span);
             self.free_all(&owned, span);
             self.out.line(&format!("return {text}"), span);
             return Ok(());
         }
         let result = self.scope.names.fresh("result");
         self.out.line(&format!("let {result} = {text}"), span);
-        self.free_all(&freed, span);
+        for (_, pointer) in freed {
+            self.out.line(&self.scope.source.dropped(&pointer), span);
+        }
+        self.drop_all(&boxes, span);
         self.free_all(&owned, span);
         self.out.line(&format!("return {result}"), span);
         Ok(())
@@ -336,12 +389,20 @@ impl<'s, 'o> Body<'s, 'o> {
                 format!("leaving a loop while `{name}` owns a box cannot be imported"),
             ));
         }
+        let name = to.map(ToString::to_string);
+        let left = self.loops.iter().rev().find(|(label, _)| name.is_none() || *label == name);
+        let inside = left.map_or(0, |(_, boxes)| *boxes);
+        let ended = self.scope.boxes[inside..].to_vec();
+        self.drop_all(&ended, span);
         let to = to.map(|label| format!(" {label}")).unwrap_or_default();
         self.out.line(&format!("{word}{to}"), span);
         Ok(())
     }
 
     fn assign(&mut self, inner: &syn::ExprAssign) -> Result<()> {
+        if self.assign_owner(inner)? {
+            return Ok(());
+        }
         let text = self.scope.expression(&inner.right)?;
         let place = match self.scope.place(&inner.left)? {
             Some(place) if !place.is_atomic => place.text,
@@ -403,8 +464,9 @@ impl<'s, 'o> Body<'s, 'o> {
             }
             ("drop" | "mem::drop", [inner]) if taken_back(inner).is_some() => {
                 let pointer = taken_back(inner).expect("it is one");
-                format!("free({})", self.scope.expression(pointer)?)
+                self.scope.source.dropped(&self.scope.expression(pointer)?)
             }
+            ("drop" | "mem::drop", [inner]) if self.drop_owner(inner)? => return Ok(()),
             _ => return self.scope.refuse(expr, "a function of the subset"),
         };
         self.out.line(&text, expr.span());

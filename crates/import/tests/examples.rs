@@ -8,6 +8,8 @@ use seriatim_import::{Options, import};
 
 #[path = "../../../examples/import/bounded_ring.rs"]
 mod bounded_ring;
+#[path = "../../../examples/import/boxed_stack.rs"]
+mod boxed_stack;
 #[path = "../../../examples/import/chase_lev.rs"]
 mod chase_lev;
 #[path = "../../../examples/import/michael_scott.rs"]
@@ -32,6 +34,7 @@ fn examples_become_algorithms_that_the_language_accepts() {
     let examples = [
         ("treiber", "stack", anyone.clone()),
         ("treiber_freed", "stack", anyone.clone()),
+        ("boxed_stack", "stack", anyone.clone()),
         ("michael_scott", "queue", anyone.clone()),
         ("spin_counter", "counter", anyone),
         ("spsc_ring", "queue", options(None, &[&["enqueue"], &["dequeue"]])),
@@ -285,7 +288,7 @@ impl<T> Cell<T> {
 }";
 
 #[test]
-fn boxes_of_data_are_data_and_boxes_of_nodes_are_refused() {
+fn boxes_of_data_are_data() {
     let spec = "\nspec slot {\n  var x: value? = null\n  method write(v: value) { x = v }\n  \
                 method take() -> value? { let v = x; x = null; return v }\n}\n";
     let translated = |rust: &str| import(rust, "x.rs", "slot", &Options::default());
@@ -295,7 +298,6 @@ fn boxes_of_data_are_data_and_boxes_of_nodes_are_refused() {
     }
     assert!(seri.contains("plain var content: value? = null"), "{seri}");
     for (right, mistaken, expected) in [
-        ("Option<Box<T>>>", "Option<Box<Node<T>>>>", "none of the types"),
         ("let boxed = Box::new(value)", "let boxed = Box::into_raw(Box::new(value))", "a struct"),
         ("Some(boxed)", "Some(*boxed)", "a place in memory"),
         ("Some(boxed)", "Some(Box::from_raw(boxed))", "a function of the subset"),
@@ -304,5 +306,148 @@ fn boxes_of_data_are_data_and_boxes_of_nodes_are_refused() {
         assert!(BOXED.contains(right), "{right}");
         let error = translated(&BOXED.replacen(right, mistaken, 1)).expect_err(mistaken);
         assert!(error.message.contains(expected), "{mistaken}: {error}");
+    }
+}
+
+/// A method of a stack whose links own their nodes.
+fn owning(body: &str) -> Result<String, seriatim_import::Error> {
+    let rust = format!(
+        "struct Node<T> {{ value: T, next: Option<Box<Node<T>>> }}\n\
+         pub struct Stack<T> {{ top: UnsafeCell<Option<Box<Node<T>>>> }}\n\
+         impl<T> Stack<T> {{\n\
+         pub fn new() -> Self {{ Stack {{ top: UnsafeCell::new(None) }} }}\n\
+         pub fn push(&self, value: T) {{}}\n\
+         pub fn pop(&self) -> Option<T> {{\n{body}\n}} }}"
+    );
+    let seri = import(&rust, "x.rs", "stack", &Options::default())?;
+    if let Err(error) = seriatim_lang::check(&seri) {
+        panic!("{}\n{seri}", error.render(&seri, body));
+    }
+    Ok(seri)
+}
+
+/// What a method does, without its comments.
+fn lines(seri: &str) -> Vec<String> {
+    let method = seri.split("method pop").nth(1).expect("there is such a method");
+    let method = method.split("\n}").next().unwrap_or_default();
+    let bare = |line: &str| line.split("  //").next().unwrap_or_default().trim().to_owned();
+    method.lines().skip(1).map(bare).collect()
+}
+
+#[test]
+fn a_node_is_given_back_where_its_owner_is_dropped() {
+    for (body, expected) in [
+        // At the end of its scope, and with what it owns.
+        (
+            "let all = (*self.top.get()).take();\nNone",
+            &[
+                "let taken = top",
+                "top = null",
+                "let all: Node? = taken",
+                "drop_node(all)",
+                "return null",
+            ][..],
+        ),
+        // Not if it was moved, and where that depends on the run, only if it was not.
+        (
+            "let all = (*self.top.get()).take();\nif all.is_some() { *self.top.get() = all; }\nNone",
+            &[
+                "let taken = top",
+                "top = null",
+                "let all: Node? = taken",
+                "if all != null {",
+                "drop_node(top)",
+                "top = all",
+                "all = null",
+                "}",
+                "drop_node(all)",
+                "return null",
+            ],
+        ),
+        // Without its link, if that was moved.
+        (
+            "let Some(node) = (*self.top.get()).take() else { return None };\n\
+             *self.top.get() = node.next;\nSome(node.value)",
+            &[
+                "let taken = top",
+                "top = null",
+                "let node: Node? = taken",
+                "if node == null {",
+                "return null",
+                "}",
+                "let moved = node.next",
+                "drop_node(top)",
+                "top = moved",
+                "let result = present(node.value_)",
+                "free(node)",
+                "return result",
+            ],
+        ),
+        // Before its owner is assigned anew.
+        ("*self.top.get() = None;\nNone", &["drop_node(top)", "top = null", "return null"]),
+        // When a loop is left or goes on.
+        (
+            "loop {\nlet all = (*self.top.get()).take();\nif all.is_none() { break; }\n}\nNone",
+            &[
+                "loop {",
+                "let taken = top",
+                "top = null",
+                "let all: Node? = taken",
+                "if all == null {",
+                "drop_node(all)",
+                "break",
+                "}",
+                "drop_node(all)",
+                "}",
+                "return null",
+            ],
+        ),
+    ] {
+        let seri = owning(body).unwrap_or_else(|error| panic!("{body}: {error}"));
+        assert_eq!(lines(&seri), expected, "{body}");
+    }
+}
+
+#[test]
+fn owners_that_are_looked_at_or_moved_in_other_ways_are_refused() {
+    for (body, expected) in [
+        ("let node = &*self.top.get();\nNone", "a method of an"),
+        ("let node = ptr::read(&*self.top.get());\nNone", "`take`"),
+        ("if let Some(node) = &*self.top.get() { return None; }\nNone", "`as_deref()`"),
+        ("if let Some(node) = (*self.top.get()).as_ref() { return None; }\nNone", "`as_deref()`"),
+        ("let all = (*self.top.get()).take();\nlet node = *all;\nNone", "a place in memory"),
+        ("let all = (*self.top.get()).take();\nlet raw = Box::into_raw(all);\nNone", "a box of a"),
+        ("let all = (*self.top.get()).take();\nself.top.store(all);\nNone", "a method of an"),
+        (
+            "if let Some(node) = (*self.top.get()).take() {\nif true { *self.top.get() = node.next; }\n}\nNone",
+            "only in the block that declares it",
+        ),
+        (
+            "match (*self.top.get()).take() { Some(node) if node.value => None, _ => None }",
+            "one arm `Some(name)`",
+        ),
+    ] {
+        let error = owning(body).expect_err(body);
+        assert!(error.message.contains(expected), "{body}: {error}");
+    }
+    let rust = |node: &str, result: &str| {
+        format!(
+            "{node}\npub struct Stack<T> {{ top: UnsafeCell<Option<Box<Node<T>>>> }}\n\
+             impl<T> Stack<T> {{\npub fn new() -> Self {{ Stack {{ top: UnsafeCell::new(None) }} }}\n\
+             pub fn pop(&self) -> {result} {{ None }} }}"
+        )
+    };
+    for (node, result, expected) in [
+        (
+            "struct Node<T> { left: Option<Box<Node<T>>>, right: Option<Box<Node<T>>> }",
+            "Option<T>",
+            "one link",
+        ),
+        ("struct Node<T> { value: T }\nstruct Other { n: u8 }", "Option<T>", "one struct of nodes"),
+        ("struct Node<T> { value: T }", "Option<Box<Node<T>>>", "in a signature"),
+    ] {
+        let source = rust(node, result);
+        let error = import(&source, "x.rs", "stack", &Options::default()).expect_err(node);
+        assert!(error.message.contains(expected), "{node}: {error}");
     }
 }

@@ -46,7 +46,10 @@ impl<M: Memory> Stepper<'_, M> {
                 })
             }
             Op::Store { value, .. } => {
-                let content = Content::of(&self.values(value, pc)?);
+                let content = match value.as_slice() {
+                    [one] => Content::of(&[self.value(one, pc)?]),
+                    several => Content::of(&self.values(several, pc)?),
+                };
                 self.store(pc, who, &accessed, content).map(|()| false)
             }
             Op::Unlock(_) => {

@@ -50,8 +50,10 @@ impl<M: Memory> Stepper<'_, M> {
         };
         let node = &mut self.state.nodes[index];
         node.freed = false;
-        let (name, slots) = (node.name, self.told_slots(of, slots));
-        self.note(pc, Done::New(name, slots));
+        let name = node.name;
+        if self.log.is_some() {
+            self.note(pc, Done::New(name, self.told_slots(of, slots)));
+        }
         Ok(index)
     }
 

@@ -20,17 +20,16 @@
 //! somebody still holds: its place may be taken by a new one.
 
 use super::client::OPERATIONS;
-use super::code::Layout;
+use super::code::{Layout, Node, Word};
 use super::judge::{Judge, Operations, Standing};
 use super::memory::{Content, Memory, Names};
 use super::step::State;
 use crate::configurations::{Context, MAX_THREADS, Renaming};
 use crate::options::Reductions;
 use crate::subject::Subject;
-use rustc_hash::FxHashMap;
 use seriatim_lang::liveness::Liveness;
 use seriatim_lang::spec::SpecStop;
-use seriatim_lang::steps::{NULL, Op, Pc, Reg, Slot};
+use seriatim_lang::steps::{NULL, Op, Pc, Reg, Slot, StructLayout};
 use seriatim_lang::types::{Kind, Scalar};
 use seriatim_limits::InOrder;
 use std::cell::RefCell;
@@ -41,6 +40,9 @@ type KeyOf<'k> = &'k mut dyn FnMut(&[usize]) -> Result<Vec<u8>, SpecStop>;
 
 type Registers = Rc<Vec<(usize, Kind)>>;
 
+/// So many bytes are enough for most keys.
+const USUAL: usize = 256;
+
 /// Makes keys.
 pub struct Canonical<'s> {
     subject: &'s Subject,
@@ -49,7 +51,12 @@ pub struct Canonical<'s> {
     reductions: Reductions,
     alike: bool,
     operations: Option<u32>,
-    live: RefCell<FxHashMap<(Pc, Pc), Registers>>,
+    /// The registers that matter at each position, by the call that led there.
+    live: RefCell<Vec<Vec<(Pc, Registers)>>>,
+    /// The slots of the words of the shared variables.
+    shared: Vec<&'s [Slot]>,
+    /// The slots of the words of each struct.
+    structs: Vec<Vec<&'s [Slot]>>,
 }
 
 /// How values are called, in the order in which they occur.
@@ -90,15 +97,32 @@ impl<'s> Canonical<'s> {
         let numbers = steps.uses_tids || !steps.thread_arrays.is_empty() || steps.scattered_arrays;
         let alike = reductions.thread_symmetry && !numbers && subject.threads_are_alike();
         let liveness = Liveness::of(steps);
-        let live = RefCell::default();
-        Canonical { subject, layout, liveness, reductions, alike, operations, live }
+        let live = RefCell::new(vec![vec![]; steps.code.len()]);
+        let shared = layout.shared.iter().map(|w| &steps.shared[w.slots.clone()]).collect();
+        let of_struct = |(of, words): (&'s StructLayout, &Vec<Word>)| {
+            let words = words.iter().map(|w| &of.slots[w.slots.clone()]);
+            words.chain(layout.lives.then_some(&[][..])).collect()
+        };
+        let structs = steps.structs.iter().zip(&layout.structs).map(of_struct).collect();
+        Canonical {
+            subject,
+            layout,
+            liveness,
+            reductions,
+            alike,
+            operations,
+            live,
+            shared,
+            structs,
+        }
     }
 
     /// The registers that matter where a thread stands.
     fn live(&self, pc: Pc, caller: Pc) -> Registers {
-        let known = self.live.borrow().get(&(pc, caller)).cloned();
-        if let Some(known) = known {
-            return known;
+        let mut live = self.live.borrow_mut();
+        let live = &mut live[pc.0 as usize];
+        if let Some((_, known)) = live.iter().find(|(from, _)| *from == caller) {
+            return known.clone();
         }
         let steps = &self.subject.machine.steps;
         let method = steps.method_at(pc);
@@ -109,7 +133,7 @@ impl<'s> Canonical<'s> {
         };
         let kind = |reg: usize| steps.register(pc, Reg(reg as u32)).map(|slot| (reg, slot.kind));
         let found: Registers = Rc::new((0..count).filter(matters).filter_map(kind).collect());
-        self.live.borrow_mut().insert((pc, caller), found.clone());
+        live.push((caller, found.clone()));
         found
     }
 
@@ -124,15 +148,11 @@ impl<'s> Canonical<'s> {
 
     /// The slots of every word.
     fn slots<M>(&self, state: &State<M>) -> Vec<&'s [Slot]> {
-        let steps = &self.subject.machine.steps;
-        let mut all: Vec<&'s [Slot]> =
-            self.layout.shared.iter().map(|w| &steps.shared[w.slots.clone()]).collect();
-        for node in &state.nodes {
-            let slots = &steps.structs[node.of as usize].slots;
-            let words = &self.layout.structs[node.of as usize];
-            all.extend(words.iter().map(|w| &slots[w.slots.clone()]));
-            all.extend(self.layout.lives.then_some(&[][..]));
-        }
+        let of_node = |node: &Node| &self.structs[node.of as usize];
+        let count = state.nodes.iter().map(|node| of_node(node).len()).sum::<usize>();
+        let mut all = Vec::with_capacity(self.shared.len() + count);
+        all.extend_from_slice(&self.shared);
+        state.nodes.iter().for_each(|node| all.extend_from_slice(of_node(node)));
         all
     }
 
@@ -192,7 +212,7 @@ impl<'s> Canonical<'s> {
         slots: &[&[Slot]],
         known: &mut [bool],
     ) {
-        let of = |node: &super::code::Node| node.base..node.base + self.layout.size(node.of);
+        let of = |node: &Node| node.base..node.base + self.layout.size(node.of);
         let mut order = vec![];
         for word in state.memory.pinned() {
             let node = state.nodes.iter().position(|node| of(node).contains(&word));
@@ -258,11 +278,18 @@ impl<'s> Canonical<'s> {
         order.len() as u32
     }
 
-    /// What is the same for a thread whatever threads are called, to sort them by.
+    /// Where a thread stands.
+    fn stand<M>(&self, state: &State<M>, thread: usize) -> (u32, Pc, Pc, u32) {
+        let own = &state.threads[thread];
+        let role = self.subject.machine.steps.threads[thread].role;
+        (role, own.pc, own.caller, own.called)
+    }
+
+    /// What else is the same for a thread whatever threads are called, to sort those by that stand
+    /// at the same place.
     fn rank<M: Memory>(&self, state: &State<M>, standing: &Standing, thread: usize) -> Vec<i32> {
         let own = &state.threads[thread];
-        let role = self.subject.machine.steps.threads[thread].role as i32;
-        let mut rank = vec![role, own.pc.0 as i32, own.caller.0 as i32, own.called as i32];
+        let mut rank = Vec::with_capacity(USUAL);
         let constant =
             |kind: Kind| !matches!(kind.scalar, Scalar::Ref(_) | Scalar::Value | Scalar::Tid);
         for (reg, kind) in self.live(own.pc, own.caller).iter() {
@@ -278,10 +305,10 @@ impl<'s> Canonical<'s> {
             rank.extend(values);
             rank.extend(operations[thread].iter().map(|o| o.before.count_ones() as i32));
             let own = ((1u64 << OPERATIONS) - 1) << (thread as u32 * OPERATIONS);
-            let others = operations.iter().flatten();
+            let others = operations.iter().flat_map(|own| own.iter());
             rank.push(others.map(|o| (o.before & own).count_ones() as i32).sum());
         }
-        rank.extend(state.memory.signature(thread, self.layout.shared.len()));
+        state.memory.signature(thread, self.layout.shared.len(), &mut rank);
         rank
     }
 
@@ -297,7 +324,17 @@ impl<'s> Canonical<'s> {
         if !self.alike {
             return Ok(vec![threads]);
         }
-        let ranks: Vec<Vec<i32>> = threads.iter().map(|t| self.rank(state, standing, *t)).collect();
+        let stands: Vec<_> = threads.iter().map(|t| self.stand(state, *t)).collect();
+        let is_alone = |t: usize| stands.iter().filter(|stand| **stand == stands[t]).count() == 1;
+        if threads.iter().all(|t| is_alone(*t)) {
+            threads.put_in_order_by(|a, b| stands[*a].cmp(&stands[*b]));
+            return Ok(vec![threads]);
+        }
+        let rank = |t: usize| match is_alone(t) {
+            true => vec![],
+            false => self.rank(state, standing, t),
+        };
+        let ranks: Vec<_> = threads.iter().map(|t| (stands[*t], rank(*t))).collect();
         threads.put_in_order_by(|a, b| ranks[*a].cmp(&ranks[*b]));
         let mut orders = vec![vec![]];
         let mut at = 0;
@@ -396,7 +433,8 @@ impl<'s> Canonical<'s> {
             }
         };
         let mut words: Vec<usize> = (0..self.layout.shared.len()).collect();
-        let mut key = vec![nodes.len() as u8];
+        let mut key = Vec::with_capacity(USUAL);
+        key.push(nodes.len() as u8);
         for node in nodes {
             let node = &state.nodes[*node];
             words.extend(node.base..node.base + self.layout.size(node.of));
@@ -448,7 +486,7 @@ impl<'s> Canonical<'s> {
         let width = OPERATIONS as usize;
         for thread in threads {
             key.push(operations[*thread].len() as u8);
-            for operation in &operations[*thread] {
+            for operation in operations[*thread].iter() {
                 let method = &self.subject.machine.steps.methods[operation.method as usize];
                 key.push(operation.method as u8);
                 let args = operation.args.iter().zip(&method.params);
@@ -508,10 +546,10 @@ fn visit<M: Memory>(
 ) {
     let is_ref = |slot: &Slot| matches!(slot.kind.scalar, Scalar::Ref(_));
     if slots.iter().any(is_ref) {
-        for content in state.memory.contents(word) {
+        state.memory.contents(word, &mut |content| {
             let parts = content.slots().zip(slots);
             parts.for_each(|(value, slot)| reach(value, slot.kind, order, known));
-        }
+        });
     }
 }
 

@@ -39,7 +39,9 @@ impl<M: Memory> Stepper<'_, M> {
                     for number in (0..u64::BITS).filter(|bit| learned >> bit & 1 == 1) {
                         self.note(pc, Done::Learns(number));
                     }
-                    self.note(pc, Done::Call(*method, args.clone()));
+                    if self.log.is_some() {
+                        self.note(pc, Done::Call(*method, args.clone()));
+                    }
                     let known = self.state.memory.returned(self.thread);
                     seen.call = Some((*method, args, known));
                     return Ok(());
@@ -58,7 +60,9 @@ impl<M: Memory> Stepper<'_, M> {
         let exact = (!self.manner.is_stamped()).then_some(number);
         self.state.memory.give_back(self.thread, exact)?;
         self.state.clock += 1;
-        self.note(pc, Done::Return(value.clone()));
+        if self.log.is_some() {
+            self.note(pc, Done::Return(value.clone()));
+        }
         let caller = self.own().caller;
         if let Op::Invoke { dst: Some(dst), .. } = &steps.code[caller.0 as usize].op {
             self.set(*dst, value.iter().copied());

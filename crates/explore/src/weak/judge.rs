@@ -20,6 +20,7 @@ use crate::options::Mode;
 use crate::subject::Subject;
 use rustc_hash::{FxHashMap, FxHashSet};
 use seriatim_lang::spec::{Datum, SpecState, SpecStop};
+use std::rc::Rc;
 
 /// An operation of a history.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -37,8 +38,8 @@ pub struct Operation {
 /// What an operation may do: the state after it and its result.
 type Outcomes = Vec<(SpecState, Datum)>;
 
-/// The operations of each thread, in their order.
-pub type Operations = Vec<Vec<Operation>>;
+/// The operations of each thread, in their order. Most steps leave them as they are.
+pub type Operations = Vec<Rc<Vec<Operation>>>;
 
 /// What is known of the history of a run.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -73,7 +74,7 @@ impl<'s> Judge<'s> {
         };
         let standing = match stamped {
             true => Standing::Stamped(start),
-            false => Standing::Exact(vec![vec![]; subject.machine.thread_count()]),
+            false => Standing::Exact(vec![Rc::default(); subject.machine.thread_count()]),
         };
         Ok((judge, standing))
     }
@@ -102,10 +103,15 @@ impl<'s> Judge<'s> {
         let mut operations = operations.clone();
         if let Some((method, args, before)) = &seen.call {
             let (method, args, before) = (*method, args.clone(), *before);
-            operations[thread].push(Operation { method, args, before, result: None });
+            Rc::make_mut(&mut operations[thread]).push(Operation {
+                method,
+                args,
+                before,
+                result: None,
+            });
         }
         if let Some(result) = &seen.ret {
-            if let Some(last) = operations[thread].last_mut() {
+            if let Some(last) = Rc::make_mut(&mut operations[thread]).last_mut() {
                 last.result = Some(result.clone());
             }
             let known = self.verdicts.get(&operations).copied();

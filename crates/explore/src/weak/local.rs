@@ -16,8 +16,13 @@ impl<M: Memory> Stepper<'_, M> {
         let next = Pc(pc.0 + 1);
         match &instr.op {
             Op::Set { dst, value } => {
-                let values = self.values(value, pc)?;
-                self.set(*dst, values);
+                if let [value] = value.as_slice() {
+                    let value = self.value(value, pc)?;
+                    self.set(*dst, [value]);
+                } else {
+                    let values = self.values(value, pc)?;
+                    self.set(*dst, values);
+                }
             }
             Op::SetAt { base, dims, value, .. } => {
                 let values = self.values(value, pc)?;

@@ -194,8 +194,8 @@ pub trait Memory: Clone {
     /// The most values of a word that a thread can still see, or writes that wait.
     fn lag(&self) -> u32;
 
-    /// Every value that somebody can still see in a word.
-    fn contents(&self, word: usize) -> Box<dyn Iterator<Item = &Content> + '_>;
+    /// Calls `visit` on every value that somebody can still see in a word.
+    fn contents(&self, word: usize, visit: &mut dyn FnMut(&Content));
 
     /// The words to which writes are under way.
     fn pinned(&self) -> Vec<usize> {
@@ -211,9 +211,9 @@ pub trait Memory: Clone {
     /// Keeps these words only.
     fn retain(&mut self, keep: &[bool]);
 
-    /// What is the same for a thread however threads and nodes are called, as far as the first
+    /// Adds what is the same for a thread however threads and nodes are called, as far as the first
     /// words and the operations go: threads are sorted by it.
-    fn signature(&self, thread: usize, words: usize) -> Vec<i32>;
+    fn signature(&self, thread: usize, words: usize, rank: &mut Vec<i32>);
 
     /// Adds all that the future depends on to a key.
     fn key(&self, names: &Names<'_>, key: &mut Vec<u8>);

@@ -40,6 +40,7 @@ mod minima;
 mod private;
 mod rc20;
 mod reexecution;
+mod row;
 mod sc;
 mod search;
 mod side_by_side;

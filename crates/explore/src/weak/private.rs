@@ -59,9 +59,9 @@ impl<M: Memory> Stepper<'_, M> {
 
     fn visit(&self, word: usize, slots: &[Slot], reach: &mut Reach) {
         if slots.iter().any(|slot| is_reference(slot.kind)) {
-            for content in self.state.memory.contents(word) {
+            self.state.memory.contents(word, &mut |content| {
                 content.slots().zip(slots).for_each(|(value, slot)| reach.follow(value, slot.kind));
-            }
+            });
         }
     }
 

@@ -42,6 +42,7 @@
 
 use super::client::{OPERATIONS, operation};
 use super::memory::{Change, Content, Demands, Found, Memory, Names, Updated, Who};
+use super::row::Row;
 use crate::options::Synchronise;
 use crate::sabotage::{Sabotage, is_broken};
 use seriatim_lang::choices::Choices;
@@ -52,7 +53,7 @@ use seriatim_lang::steps::{Ordering, Pc};
 /// first, then the reads of each thread), and the operations that have returned.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 struct View {
-    at: Vec<u16>,
+    at: Row,
     operations: u64,
 }
 
@@ -131,7 +132,7 @@ pub struct Rc20 {
 
 /// The view that knows what both know; `plain` says which words are.
 fn join(words: &[Word], view: &mut View, other: &View) {
-    for ((mine, theirs), word) in view.at.iter_mut().zip(&other.at).zip(words) {
+    for ((mine, theirs), word) in view.at.iter_mut().zip(other.at.iter()).zip(words) {
         *mine = if word.plain { *mine | *theirs } else { known_by_both(*mine, *theirs) };
     }
     view.operations |= other.operations;
@@ -211,7 +212,7 @@ impl Rc20 {
             true => knowledge.current.clone(),
             false if knowledge.released.is_kept() => knowledge.released.clone(),
             // What it knew at the start, everybody knows.
-            false => View { at: vec![0; self.words.len()], operations: 0 },
+            false => View { at: Row::zeros(self.words.len()), operations: 0 },
         };
         if adjacent && !is_broken(Sabotage::CutReleaseSequence) {
             join(&self.words, &mut view, &self.words[word].messages[place - 1].view);
@@ -296,8 +297,9 @@ impl Memory for Rc20 {
 
     fn read(&mut self, who: Who, word: usize, choices: &mut Choices) -> Result<Found, Stop> {
         let least = self.readable(who.thread, word, who.order)?;
-        let options: Vec<usize> = (least..self.words[word].messages.len()).collect();
-        let index = newest(&options, choices);
+        let last = self.words[word].messages.len() - 1;
+        let pick = if least < last { choices.pick((last + 1 - least) as u32) } else { 0 };
+        let index = last - pick as usize;
         self.take(who, word, index);
         Ok(self.found(word, index))
     }
@@ -373,8 +375,9 @@ impl Memory for Rc20 {
             self.sc.clone_from(&knowledge.current);
         }
         if order == Ordering::SeqCst {
-            let words = self.words.iter().zip(&mut knowledge.current.at).zip(&mut self.sc.at);
-            for ((_, known), sc) in words.filter(|((word, _), _)| !word.plain) {
+            let known = knowledge.current.at.iter_mut().zip(self.sc.at.iter_mut());
+            let words = self.words.iter().zip(known);
+            for (_, (known, sc)) in words.filter(|(word, _)| !word.plain) {
                 if !is_broken(Sabotage::SeqCstFenceLearnsNothing) {
                     *known = not_before(*known, *sc);
                 }
@@ -424,7 +427,7 @@ impl Memory for Rc20 {
         let width = if is_new { at + words.len() } else { self.words.len() };
         for (i, (content, plain)) in words.into_iter().enumerate() {
             // An initialisation hands nothing on.
-            let known = if plain { vec![] } else { vec![0; width] };
+            let known = if plain { Row::default() } else { Row::zeros(width) };
             let view = View { at: known, operations: 0 };
             let message = Message { content, adjacent: false, view, event: who.event };
             let word = Word { plain, messages: vec![message] };
@@ -541,8 +544,8 @@ impl Memory for Rc20 {
         atomic.map(|word| word.messages.len()).max().unwrap_or(0) as u32
     }
 
-    fn contents(&self, word: usize) -> Box<dyn Iterator<Item = &Content> + '_> {
-        Box::new(self.words[word].messages.iter().map(|message| &message.content))
+    fn contents(&self, word: usize, visit: &mut dyn FnMut(&Content)) {
+        self.words[word].messages.iter().for_each(|message| visit(&message.content));
     }
 
     fn last(&self, word: usize) -> &Content {
@@ -557,28 +560,22 @@ impl Memory for Rc20 {
     }
 
     fn retain(&mut self, keep: &[bool]) {
-        let kept = |at: &mut Vec<u16>| {
-            let mut keep = keep.iter();
-            at.retain(|_| *keep.next().unwrap_or(&true));
-        };
-        self.each_view(|view| kept(&mut view.at));
+        self.each_view(|view| view.at.keep(keep));
         let mut keep = keep.iter();
         self.words.retain(|_| *keep.next().unwrap_or(&true));
     }
 
-    fn signature(&self, thread: usize, words: usize) -> Vec<i32> {
+    fn signature(&self, thread: usize, words: usize, rank: &mut Vec<i32>) {
         let current = &self.threads[thread].current;
         let known = current.at.iter().zip(&self.words).take(words);
-        let mut signature: Vec<i32> =
-            known.map(|(at, word)| if word.plain { 0 } else { i32::from(*at) }).collect();
-        signature.push(current.operations.count_ones() as i32);
+        rank.extend(known.map(|(at, word)| if word.plain { 0 } else { i32::from(*at) }));
+        rank.push(current.operations.count_ones() as i32);
         let width = OPERATIONS as usize;
         let own = ((1u64 << width) - 1) << (thread * width);
         let know = |view: &View| (view.operations & own).count_ones() as i32;
-        signature.push(self.threads.iter().map(|t| know(&t.current)).sum());
+        rank.push(self.threads.iter().map(|t| know(&t.current)).sum());
         let messages = self.words.iter().flat_map(|word| &word.messages);
-        signature.push(messages.map(|message| know(&message.view)).sum());
-        signature
+        rank.push(messages.map(|message| know(&message.view)).sum());
     }
 
     fn key(&self, names: &Names<'_>, key: &mut Vec<u8>) {

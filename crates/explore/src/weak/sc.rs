@@ -133,8 +133,8 @@ impl Memory for Sc {
         1
     }
 
-    fn contents(&self, word: usize) -> Box<dyn Iterator<Item = &Content> + '_> {
-        Box::new(std::iter::once(&self.words[word].0))
+    fn contents(&self, word: usize, visit: &mut dyn FnMut(&Content)) {
+        visit(&self.words[word].0);
     }
 
     fn last(&self, word: usize) -> &Content {
@@ -150,9 +150,7 @@ impl Memory for Sc {
         self.words.retain(|_| *keep.next().unwrap_or(&true));
     }
 
-    fn signature(&self, _thread: usize, _words: usize) -> Vec<i32> {
-        vec![]
-    }
+    fn signature(&self, _thread: usize, _words: usize, _rank: &mut Vec<i32>) {}
 
     fn key(&self, names: &Names<'_>, key: &mut Vec<u8>) {
         names.words.iter().for_each(|word| (names.content)(*word, &self.words[*word].0, key));

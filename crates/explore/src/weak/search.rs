@@ -266,8 +266,11 @@ impl<'t, 's, M: Memory> Search<'t, 's, M> {
     /// Whether a state is within the bounds.
     fn fits(&mut self, state: &State<M>) -> Result<bool, Reason> {
         let lag = state.memory.lag();
-        if state.nodes.len() > MOST || lag as usize > MOST {
+        if state.nodes.len() > MOST {
             return Err(Reason::Nodes);
+        }
+        if lag as usize > MOST {
+            return Err(Reason::Lag);
         }
         if self.task.manner.lag.is_some_and(|most| lag > most) {
             self.statistics.cuts.join(Cuts { lag: true, ..Cuts::default() });
@@ -342,7 +345,7 @@ pub fn outcomes<M: Memory>(task: &Task<'_>, initial: &Concrete) -> BTreeSet<Vec<
                     let mut results: Vec<Vec<i32>> = results.clone();
                     results[thread].extend(seen.ret.into_iter().flatten());
                     canonical.tidy(&mut state);
-                    let standing = Standing::Exact(vec![vec![]; threads]);
+                    let standing = Standing::Exact(vec![Default::default(); threads]);
                     let key = canonical.key(&state, &standing, &mut judge).unwrap_or_default();
                     if known.insert((key, results.clone())) {
                         todo.push((state, results));

@@ -251,9 +251,10 @@ impl Memory for Tso {
         self.queues.iter().map(Vec::len).max().unwrap_or(0) as u32
     }
 
-    fn contents(&self, word: usize) -> Box<dyn Iterator<Item = &Content> + '_> {
-        let waiting = self.queues.iter().flatten().filter(move |waiting| waiting.word == word);
-        Box::new(self.memory.contents(word).chain(waiting.map(|waiting| &waiting.content)))
+    fn contents(&self, word: usize, visit: &mut dyn FnMut(&Content)) {
+        self.memory.contents(word, visit);
+        let waiting = self.queues.iter().flatten().filter(|waiting| waiting.word == word);
+        waiting.for_each(|waiting| visit(&waiting.content));
     }
 
     fn pinned(&self) -> Vec<usize> {
@@ -278,8 +279,8 @@ impl Memory for Tso {
         self.handed.retain(|_| *keep.next().unwrap_or(&true));
     }
 
-    fn signature(&self, thread: usize, _words: usize) -> Vec<i32> {
-        vec![self.known[thread].count_ones() as i32, self.queues[thread].len() as i32]
+    fn signature(&self, thread: usize, _words: usize, rank: &mut Vec<i32>) {
+        rank.extend([self.known[thread].count_ones() as i32, self.queues[thread].len() as i32]);
     }
 
     fn key(&self, names: &Names<'_>, key: &mut Vec<u8>) {

@@ -40,6 +40,7 @@ fn right_objects_hold() {
         ("chase_lev.rs", DEQUE),
         ("spin_counter.rs", counter),
         ("epoch_stack.rs", STACK),
+        ("boxed_stack.rs", STACK),
     ];
     for (name, options) in objects {
         let (code, said) = verified(name, options, None);
@@ -82,6 +83,11 @@ fn one_ordering_too_weak_is_found() {
         ("spin_counter.rs", counter, ("true, Ordering::Acquire", "true, Ordering::Relaxed")),
         ("epoch_stack.rs", STACK, ("Ordering::Release", "Ordering::Relaxed")),
         ("epoch_stack.rs", STACK, ("load(Ordering::Acquire", "load(Ordering::Relaxed")),
+        ("boxed_stack.rs", STACK, ("true, Ordering::Acquire", "true, Ordering::Relaxed")),
+        ("boxed_stack.rs", STACK, ("false, Ordering::Release", "false, Ordering::Relaxed")),
+        // What the link led to is dropped with the node.
+        ("boxed_stack.rs", STACK, ("*self.top.get() = node.next", "*self.top.get() = None")),
+        ("boxed_stack.rs", STACK, ("node.next = unsafe", "let _rest = unsafe")),
     ];
     for (name, options, change) in mistakes {
         let (code, said) = verified(name, options, Some(change));

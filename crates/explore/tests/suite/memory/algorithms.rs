@@ -291,3 +291,34 @@ fn a_fence_or_an_ordering_is_needed_and_all_minima_say_so() {
     assert!(minima.complete);
     assert_eq!(choices, expected);
 }
+
+/// Who waits with `swap` writes at each look, and a thread that has not looked can see all of it.
+#[test]
+fn values_without_end_are_a_matter_of_lag() {
+    let stack = "object s : stack
+struct Node { plain val: value, plain next: Node? }
+var held: bool = false
+plain var top: Node? = null
+method push(v: value) {
+  while swap(held, true, acquire) { }
+  let n = new Node { val: v, next: top }
+  top = n
+  store(held, false, release)
+}
+method pop() -> value? {
+  while swap(held, true, acquire) { }
+  let n = top
+  if n != null { top = n.next }
+  store(held, false, release)
+  if n == null { return empty }
+  let v = n.val
+  free(n)
+  return v
+}
+";
+    let options = bounded(2, 2);
+    let Verdict::Unknown(why) = explored(stack, &options).verdict else { panic!("it has no end") };
+    assert!(why.text().contains("--lag"), "{}", why.text());
+    let lagging = Options { lag: Some(3), ..options };
+    assert!(matches!(explored(stack, &lagging).verdict, Verdict::Holds));
+}
