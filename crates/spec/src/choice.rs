@@ -365,7 +365,7 @@ mod tests {
         // A priority queue may serve either end first.
         let either = "stack multiset queue priority-queue priority-queue";
         assert_eq!(plain(&["push", "pop"]), ok(either));
-        assert_eq!(plain(&["write", "read"]), ok("register cas-register rmw log"));
+        assert_eq!(plain(&["write", "read"]), ok("register cas-register rmw"));
         let set = [("add", None, Value::Bool(false)), ("contains", None, Value::Bool(true))];
         assert_eq!(candidates(&set), ok("set"));
         let get = |value: &str| ("get", Some("k"), Value::text(value));

@@ -234,10 +234,10 @@ impl<'h> Recorded<'h> {
 
     /// The answer of a question.
     pub fn truth(&self) -> Result<Answer, Misfit> {
-        match (self.operation.result(), self.operation.result().as_bool()) {
-            (_, Some(truth)) => Ok(Answer::from_truth(truth)),
-            (ValueId::ABSENT | ValueId::NIL, _) => Ok(Answer::Unrecorded),
-            _ => Misfit::expected("true or false as result"),
+        match self.operation.result().as_bool() {
+            Some(truth) => Ok(Answer::from_truth(truth)),
+            None if self.is_unrecorded() => Ok(Answer::Unrecorded),
+            None => Misfit::expected("true or false as result"),
         }
     }
 
@@ -271,6 +271,16 @@ impl<'h> Recorded<'h> {
         self.operation.history.nil() == Nil::Unknown
     }
 
+    /// Whether nobody recorded the result. Where `nil` is a result like any other, it is one that
+    /// an operation that always returns a list, a number or a truth value cannot have.
+    pub fn is_unrecorded(&self) -> bool {
+        match self.operation.result() {
+            ValueId::ABSENT => true,
+            ValueId::NIL => self.nil_is_unknown(),
+            _ => false,
+        }
+    }
+
     /// The answer of an operation that takes or shows a value of a container: `nil` when there was
     /// none. Some recorders write the value as the argument.
     pub fn taken(&self) -> Result<Answer, Misfit> {
@@ -289,21 +299,21 @@ impl<'h> Recorded<'h> {
 
     /// The answer of an operation that returns an integer.
     pub fn number(&self) -> Result<Answer, Misfit> {
-        match (self.operation.result(), self.values().as_int(self.operation.result())) {
-            (_, Some(number)) => Ok(Answer::Number(number)),
-            (ValueId::ABSENT | ValueId::NIL, _) => Ok(Answer::Unrecorded),
-            _ => Misfit::expected("an integer as result"),
+        match self.values().as_int(self.operation.result()) {
+            Some(number) => Ok(Answer::Number(number)),
+            None if self.is_unrecorded() => Ok(Answer::Unrecorded),
+            None => Misfit::expected("an integer as result"),
         }
     }
 
     /// The answer of an operation that returns a list.
     pub fn list(&self) -> Result<Answer, Misfit> {
-        match self.operation.result() {
-            ValueId::ABSENT | ValueId::NIL => Ok(Answer::Unrecorded),
-            result => match known_items(self.values(), result) {
-                Some(items) => Ok(Answer::Items(items)),
-                None => Misfit::expected("a list as result"),
-            },
+        if self.is_unrecorded() {
+            return Ok(Answer::Unrecorded);
+        }
+        match known_items(self.values(), self.operation.result()) {
+            Some(items) => Ok(Answer::Items(items)),
+            None => Misfit::expected("a list as result"),
         }
     }
 }

@@ -181,6 +181,41 @@ fn nil_does_not_go_where_it_means_that_there_is_none() {
     );
 }
 
+/// Who asks how many there are is answered with a number: `nil` says nothing only in logs that
+/// write it for results that nobody recorded.
+#[test]
+fn nil_is_no_number_no_list_and_no_truth_value() {
+    for (spec, question) in [
+        ("set", "\"contains\",\"arg\":1"),
+        ("set", "\"read\""),
+        ("multiset", "\"count\""),
+        ("map", "\"contains\",\"arg\":1"),
+        ("map", "\"size\""),
+        ("sorted-map", "\"contains\",\"arg\":1"),
+        ("cache", "\"contains\",\"arg\":1"),
+        ("queue", "\"is_empty\""),
+        ("stack", "\"size\""),
+        ("deque", "\"size\""),
+        ("bounded-deque(capacity=2)", "\"is_full\""),
+        ("priority-queue", "\"is_empty\""),
+        ("counter", "\"read\""),
+        ("fetch-and-add", "\"read\""),
+        ("log", "\"read\""),
+        ("snapshot(init=[1])", "\"scan\""),
+        ("mutex", "\"is_locked\""),
+        ("semaphore", "\"available\""),
+    ] {
+        let asked = |header: &str, result: &str| {
+            let header = format!("{{\"seriatim\":1{header}}}\n");
+            word_of(&format!("{header}{{\"op\":{question},\"call\":1,\"return\":2{result}}}"), spec)
+        };
+        assert_eq!(asked("", ",\"result\":null"), "refused", "{spec}: {question}");
+        assert_eq!(asked("", ""), "linearizable", "{spec}: {question}");
+        let unknown = asked(",\"nil\":\"unknown\"", ",\"result\":null");
+        assert_eq!(unknown, "linearizable", "{spec}: {question}");
+    }
+}
+
 #[test]
 fn an_owner_is_a_process_of_the_log_and_never_an_invented_one() {
     // The second operation begins before the first one ends: processes that are made up would

@@ -168,11 +168,10 @@ impl MultiRegister {
     }
 
     fn reads(&self, micros: &[Micro], recorded: Recorded<'_>) -> Result<Answer, Misfit> {
-        let result = recorded.operation.result();
-        if matches!(result, ValueId::ABSENT | ValueId::NIL) {
+        if recorded.is_unrecorded() {
             return Ok(Answer::Unrecorded);
         }
-        let (told, held) = self.transaction(result)?;
+        let (told, held) = self.transaction(recorded.operation.result())?;
         if told != micros {
             return Misfit::expected("a result with the micro-operations of the call");
         }

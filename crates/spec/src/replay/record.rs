@@ -1,6 +1,6 @@
 //! What the log says of one operation, read once more and more plainly than by any engine.
 
-use seriatim_history::{Echo, History, OpId, Outcome, Value, ValueId, Values};
+use seriatim_history::{Echo, History, Nil, OpId, Outcome, Value, ValueId, Values};
 
 /// One recorded operation.
 #[derive(Clone, Copy)]
@@ -95,13 +95,22 @@ impl<'h> Record<'h> {
         self.ended == Outcome::Pending || self.result == ValueId::TRUE || self.is_bare()
     }
 
+    /// What the log says where the result is not of the kind that the operation returns: nothing,
+    /// if nobody recorded it.
+    fn said_otherwise<T>(&self) -> Said<T> {
+        match self.result {
+            ValueId::ABSENT => Said::Nothing,
+            ValueId::NIL if self.history.nil() == Nil::Unknown => Said::Nothing,
+            _ => Said::Nonsense,
+        }
+    }
+
     /// The answer of a question.
     #[inline]
     pub fn truth(&self) -> Said<bool> {
         self.if_returned(|| match self.result {
             ValueId::TRUE | ValueId::FALSE => Said::This(self.result == ValueId::TRUE),
-            ValueId::ABSENT | ValueId::NIL => Said::Nothing,
-            _ => Said::Nonsense,
+            _ => self.said_otherwise(),
         })
     }
 
@@ -137,10 +146,9 @@ impl<'h> Record<'h> {
 
     /// A number.
     pub fn number(&self) -> Said<i64> {
-        self.if_returned(|| match (self.result, self.values().as_int(self.result)) {
-            (_, Some(number)) => Said::This(number),
-            (ValueId::ABSENT | ValueId::NIL, None) => Said::Nothing,
-            _ => Said::Nonsense,
+        self.if_returned(|| match self.values().as_int(self.result) {
+            Some(number) => Said::This(number),
+            None => self.said_otherwise(),
         })
     }
 
@@ -170,7 +178,7 @@ impl<'h> Record<'h> {
     /// A list.
     pub fn list(&self) -> Said<Vec<Value>> {
         self.if_returned(|| match self.result {
-            ValueId::ABSENT | ValueId::NIL => Said::Nothing,
+            ValueId::ABSENT | ValueId::NIL => self.said_otherwise(),
             result => self.items(result).map_or(Said::Nonsense, Said::This),
         })
     }
