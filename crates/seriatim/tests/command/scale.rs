@@ -4,6 +4,7 @@ use super::run::{example, file, folder, seriatim, seriatim_reading, text};
 use super::schema::Schema;
 use flate2::Compression;
 use flate2::write::GzEncoder;
+use serde_json::json;
 use seriatim::SpecChoice;
 use seriatim::history::{Format, write};
 use seriatim::spec::generate::{Generator, Profile, Violation};
@@ -99,6 +100,61 @@ fn a_log_is_checked_from_disk_as_in_memory() {
         .complains("no/such/folder: cannot use temporary files");
     let nameless = file(&folder, "nameless.jsonl", read(&log).split_once('\n').expect("lines").1);
     seriatim(&["check", &nameless, "--spill", "always"]).exits(2).complains("--spec");
+}
+
+/// The operations of a log as somebody else would write them: whole, or as a call and a return, one
+/// process after the other.
+fn in_other_words(log: &str, is_whole: bool) -> String {
+    let lines = log.lines().map(|line| serde_json::from_str(line).expect("JSON"));
+    let operations = lines.filter(|line: &serde_json::Value| line.get("op").is_some());
+    let record = |mut of: serde_json::Value| {
+        let end = of.as_object_mut().expect("an object").remove("return");
+        match (is_whole, end) {
+            (true, end) => format!("{}\n", json!({ "whole": of, "end": end })),
+            (false, None) => format!("{}\n", json!({ "called": of })),
+            (false, Some(end)) => {
+                let returned = json!({ "by": of["process"], "got": of["result"], "at": end });
+                format!("{}\n{}\n", json!({ "called": of }), json!({ "returned": returned }))
+            }
+        }
+    };
+    operations.map(record).collect()
+}
+
+const WHOLE: &str = "spec = 'map'\n[[rule]]\nis = 'operation'\nop = 'whole.op'\nkey = 'whole.key'
+process = 'whole.process'\narg = 'whole.arg?'\nresult = 'whole.result?'\ncall = 'whole.call'
+return = 'end?'\n[[rule]]\nwhen = 'has(fault)'\nis = 'skip'\n";
+
+const IN_TWO: &str = "spec = 'map'\norder = 'time'\n[[rule]]\nis = 'call'\nwhen = 'has(called)'
+process = 'called.process'\nop = 'called.op'\nkey = 'called.key'\narg = 'called.arg?'
+time = 'called.call'\n[[rule]]\nis = 'return'\nwhen = 'has(returned)'\nprocess = 'returned.by'
+result = 'returned.got?'\ntime = 'returned.at'\n[[rule]]\nwhen = 'has(fault)'\nis = 'skip'\n";
+
+#[test]
+fn a_log_that_a_map_reads_is_checked_from_disk_as_in_memory() {
+    let folder = folder("mapped");
+    let right = ["gen", "map", "-n", "40000", "--keys", "400", "--pending", "1%"];
+    let wrong = [&right[..], &["--violation", "0.9"]].concat();
+    for (code, made) in [(0, &right[..]), (1, &wrong)] {
+        let made = seriatim(made).exits(0).out;
+        for (map, is_whole) in [(WHOLE, true), (IN_TWO, false)] {
+            let log = in_other_words(&made, is_whole);
+            let (map, path) = (file(&folder, "m.toml", map), file(&folder, "log.jsonl", &log));
+            let asked = ["check", "--map", &map, &path, "--spill"];
+            let whole = seriatim(&[&asked[..], &["never"]].concat()).exits(code);
+            let spilled = seriatim(&[&asked[..], &["always"]].concat()).exits(code);
+            spilled.says("parts, checked from disk");
+            let drawn = |text: &str| {
+                let lines = text.lines().skip_while(|line| !line.starts_with("  process"));
+                lines.take_while(|line| !line.is_empty()).map(str::to_owned).collect::<Vec<_>>()
+            };
+            assert_eq!(drawn(&whole.out), drawn(&spilled.out), "{}\n{}", whole.out, spilled.out);
+            // What memory has no room for goes to the disk by itself.
+            let limited = ["check", "--map", &map, "-", "--memory", "8M"];
+            let limited = seriatim_reading(log.as_bytes(), &limited).exits(code);
+            limited.says("checked from disk").complains("no record is for the rule `has(fault)`");
+        }
+    }
 }
 
 #[test]
