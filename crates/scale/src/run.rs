@@ -23,7 +23,7 @@ use crate::spill::{Bucket, Scratch, Spill, damaged};
 use crate::split::{Membership, PartHash, Splitter, Splitting};
 use crate::turns::{Disorder, Turns};
 use seriatim_history::{
-    Header, InputError, Outcome, Problem, Tally, Tells, Values, is_stdin_kept, name_of,
+    Header, InputError, Outcome, Problem, Tally, Tells, Timescale, Values, is_stdin_kept, name_of,
 };
 use seriatim_monitor::partition::Partitioning;
 use seriatim_monitor::{Monitors, Strategy};
@@ -125,6 +125,20 @@ impl Log {
             return Err(ScaleError::NotOneLog { reason });
         }
         Ok(Log { files: files.into(), header, problems })
+    }
+
+    /// What the moments of its operations count. Those of events are the numbers of the events.
+    fn timescale(&self) -> Timescale {
+        match self.files.iter().any(|info| info.layout == Layout::Events) {
+            true => Timescale::default(),
+            false => self.header.timescale,
+        }
+    }
+
+    /// What is to be said of files of which nothing was an operation; the others are read again.
+    fn remarks(&self) -> Vec<String> {
+        let empty = self.files.iter().filter(|info| info.layout == Layout::Nothing);
+        empty.flat_map(|info| info.header.remarks.iter().cloned()).collect()
     }
 }
 
@@ -256,6 +270,7 @@ impl Plan {
             reader: Arc::clone(&self.reader),
             files: Arc::clone(&self.log.files),
             conventions: self.log.header.conventions,
+            timescale: self.log.timescale(),
             splitting,
             partitioning: self.partitioning,
             monitors: self.monitors,
@@ -361,7 +376,7 @@ fn sorted(plan: &Plan, mut route: Route) -> Result<Route, ScaleError> {
         return Err(error);
     }
     route.problems.extend(sink.problems);
-    route.remarks = sink.remarks;
+    route.remarks.extend(sink.remarks);
     let mut values = Values::default();
     let scratch = &plan.limits.scratch;
     sink.sorter.each(|_, operation| {
@@ -443,7 +458,7 @@ impl Route {
             turns: Turns::default(),
             bytes: Vec::new(),
             problems: plan.log.problems.clone(),
-            remarks: Vec::new(),
+            remarks: plan.log.remarks(),
             halt: None,
             error: None,
         }

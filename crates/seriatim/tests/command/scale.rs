@@ -121,7 +121,8 @@ fn in_other_words(log: &str, is_whole: bool) -> String {
     operations.map(record).collect()
 }
 
-const WHOLE: &str = "spec = 'map'\n[[rule]]\nis = 'operation'\nop = 'whole.op'\nkey = 'whole.key'
+const WHOLE: &str =
+    "spec = 'map'\nunit = 'ms'\n[[rule]]\nis = 'operation'\nop = 'whole.op'\nkey = 'whole.key'
 process = 'whole.process'\narg = 'whole.arg?'\nresult = 'whole.result?'\ncall = 'whole.call'
 return = 'end?'\n[[rule]]\nwhen = 'has(fault)'\nis = 'skip'\n";
 
@@ -146,7 +147,10 @@ fn a_log_that_a_map_reads_is_checked_from_disk_as_in_memory() {
             spilled.says("parts, checked from disk");
             let drawn = |text: &str| {
                 let lines = text.lines().skip_while(|line| !line.starts_with("  process"));
-                lines.take_while(|line| !line.is_empty()).map(str::to_owned).collect::<Vec<_>>()
+                lines
+                    .take_while(|line| !line.contains("Why:"))
+                    .map(str::to_owned)
+                    .collect::<Vec<_>>()
             };
             assert_eq!(drawn(&whole.out), drawn(&spilled.out), "{}\n{}", whole.out, spilled.out);
             // What memory has no room for goes to the disk by itself.
