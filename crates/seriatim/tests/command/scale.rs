@@ -144,7 +144,7 @@ fn a_log_that_a_map_reads_is_checked_from_disk_as_in_memory() {
             let asked = ["check", "--map", &map, &path, "--spill"];
             let whole = seriatim(&[&asked[..], &["never"]].concat()).exits(code);
             let spilled = seriatim(&[&asked[..], &["always"]].concat()).exits(code);
-            spilled.says("parts, checked from disk");
+            let spilled = spilled.says("parts, checked from disk");
             let drawn = |text: &str| {
                 let lines = text.lines().skip_while(|line| !line.starts_with("  process"));
                 lines
