@@ -12,7 +12,6 @@
 mod algorithms;
 mod events;
 mod files;
-mod heard;
 mod histories;
 mod maps;
 mod operations;

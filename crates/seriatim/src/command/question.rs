@@ -267,12 +267,12 @@ impl Done {
             .map_or(self.answered.history.len() as u64, |spilled| spilled.operations)
     }
 
-    /// Whether nothing was decided for want of memory: not a search that ran out of it in one part,
-    /// which it would do from disk as well.
+    /// Whether there was not enough memory to read the log or to replay its order: not a search that
+    /// ran out of it in one part, which it would do from disk as well.
     pub fn is_without_memory(&self) -> bool {
         match &self.answered.checked.verdict {
             Verdict::Unknown(unknown) => {
-                unknown.limit == Limit::Memory && self.answered.checked.parts.is_empty()
+                unknown.limit == Limit::Memory && self.answered.checked.configurations == 0
             }
             _ => false,
         }
