@@ -79,7 +79,8 @@ impl Builder {
     }
 
     /// A builder that tells a listener of every event and keeps only the operations that are open.
-    pub(crate) fn listening(source: &str, listener: Box<dyn Listener>) -> Self {
+    /// Nobody asks it for a history.
+    pub fn listening(source: &str, listener: Box<dyn Listener>) -> Self {
         let listening = Some(Listening { listener, free: Vec::new(), free_processes: Vec::new() });
         Builder { listening, ..Builder::new(source) }
     }

@@ -42,7 +42,7 @@ pub use formats::{
 };
 pub use history::{Annotation, History, Horizon, Stretch, Tally};
 pub use initial::InitialWrite;
-pub use live::{Forgets, Header, Listener, LiveCall, LiveOperation, LiveReturn, listen};
+pub use live::{Forgets, Header, Listener, LiveCall, LiveOperation, LiveReturn, Tells, listen};
 pub use operation::{MethodId, OpId, Operation, Outcome, ProcessId, Seen, Time};
 pub use outside::{Outside, harmless_json, in_line, is_harmful};
 pub use ties::Turn;

@@ -77,6 +77,39 @@ pub struct Header {
     pub conventions: Conventions,
     /// What its times count.
     pub timescale: Timescale,
+    /// What whoever reads a report has to know of how it was read, once it was read to its end.
+    pub remarks: Vec<String>,
+}
+
+/// Reads a log and tells a listener, until the log ends or the listener has heard enough: in the
+/// formats of this crate, or as somebody else says.
+pub trait Tells: Send + Sync {
+    /// Reads a log; `name` is for messages. Gives what it said of itself so far.
+    fn listen(
+        &self,
+        reader: Box<dyn Read>,
+        name: &str,
+        listener: Box<dyn Listener>,
+    ) -> Result<Header, InputError>;
+
+    /// Whether a line means the same wherever it stands, so that some lines can be read without
+    /// those before them.
+    fn is_by_lines(&self) -> bool;
+}
+
+impl Tells for ReadOptions {
+    fn listen(
+        &self,
+        reader: Box<dyn Read>,
+        name: &str,
+        listener: Box<dyn Listener>,
+    ) -> Result<Header, InputError> {
+        listen(reader, name, *self, listener)
+    }
+
+    fn is_by_lines(&self) -> bool {
+        true
+    }
 }
 
 /// What a reader may forget.

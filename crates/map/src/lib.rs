@@ -42,6 +42,6 @@ mod rule;
 mod toml_map;
 
 pub use error::MapError;
-pub use reader::{Mapped, RuleUse, Unmatched};
+pub use reader::{ByMap, Mapped, RuleUse, Unmatched};
 pub use ready::{ReadyMap, ready_map, ready_maps};
 pub use toml_map::Map;

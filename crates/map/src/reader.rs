@@ -11,8 +11,9 @@ use crate::ready::ready_map;
 use crate::rule::{Kind, Part, Rule};
 use crate::toml_map::{Busy, Keys, Map, Order};
 use seriatim_history::{
-    Annotation, Builder, Call, Conventions, History, InputError, Interval, Notation, Outcome,
-    Problem, ProcessId, Record, Return, Time, Value, ValueId, read_records,
+    Annotation, Builder, Call, Conventions, Header, History, InputError, Interval, Listener,
+    MethodId, Notation, Outcome, Problem, Record, Return, Tells, Time, Value, ValueId,
+    read_records,
 };
 use std::collections::HashMap;
 use std::io::Read;
@@ -64,12 +65,44 @@ impl Map {
         parts: Vec<(String, Box<dyn Read + 'r>)>,
         unmatched: Unmatched,
     ) -> Result<Mapped, InputError> {
-        let mut state = Reading::new(self, name, unmatched);
+        let mut state = Reading::new(self, name, Builder::new(name), unmatched);
         for (name, reader) in parts {
             state.source = name;
             state.part(reader)?;
         }
         state.finish()
+    }
+}
+
+/// Logs that are read by a map, operation by operation.
+pub struct ByMap {
+    /// The map.
+    pub map: Map,
+    /// What to do with records that no rule is for.
+    pub unmatched: Unmatched,
+}
+
+impl Tells for ByMap {
+    fn listen(
+        &self,
+        reader: Box<dyn Read>,
+        name: &str,
+        listener: Box<dyn Listener>,
+    ) -> Result<Header, InputError> {
+        let builder = Builder::listening(name, listener);
+        let mut state = Reading::new(&self.map, name, builder, self.unmatched);
+        match state.part(reader).and_then(|()| state.close_all()) {
+            Ok(()) => state.remark(),
+            Err(InputError { problem: Problem::Halted, .. }) => {}
+            Err(other) => return Err(other),
+        }
+        Ok(state.builder.header())
+    }
+
+    /// The names of columns stand in the first line, a call and its end in several, and a list of
+    /// records is one document.
+    fn is_by_lines(&self) -> bool {
+        false
     }
 }
 
@@ -94,22 +127,39 @@ struct Reading<'m> {
 /// A call that has not ended.
 struct Open {
     line: u64,
-    process: Option<ProcessId>,
-    call: Call,
+    called: Called,
     time: Time,
+}
+
+/// A key, and what belongs to it.
+type KeyAndValue = (Option<Value>, Option<Value>);
+
+/// What a rule makes of the parts of a record that calls have. They are values, not their ids: a
+/// builder that tells a listener forgets ids between records.
+struct Called {
+    process: Option<Value>,
+    method: MethodId,
+    arg: Option<Value>,
+    key: Option<Value>,
+    object: Option<Value>,
+    id: Option<Value>,
     note: Option<Value>,
 }
 
-/// What a rule makes of the parts of a record that calls have.
-struct Called {
-    process: Option<Value>,
-    call: Call,
-    note: Option<Value>,
+impl Called {
+    fn call(&self, builder: &mut Builder) -> Call {
+        let mut interned = |value: &Option<Value>| match value {
+            Some(value) => builder.values().intern(value),
+            None => ValueId::ABSENT,
+        };
+        let (arg, key) = (interned(&self.arg), interned(&self.key));
+        let (object, id) = (interned(&self.object), interned(&self.id));
+        Call { arg, key, object, id, ..Call::new(self.method) }
+    }
 }
 
 impl<'m> Reading<'m> {
-    fn new(map: &'m Map, name: &str, unmatched: Unmatched) -> Self {
-        let mut builder = Builder::new(name);
+    fn new(map: &'m Map, name: &str, mut builder: Builder, unmatched: Unmatched) -> Self {
         builder.follow(Conventions { nil: map.nil, echo: map.echo });
         builder.measure_in(map.times.timescale());
         if let Some(spec) = &map.spec {
@@ -175,6 +225,7 @@ impl<'m> Reading<'m> {
     }
 
     fn record(&mut self, record: &Record) -> Result<(), InputError> {
+        self.builder.between_records();
         match self.rule_for(record)? {
             Some(place) => {
                 self.matched[place] += 1;
@@ -239,7 +290,7 @@ impl<'m> Reading<'m> {
                         .map_err(|error| self.placed(error))?;
                 }
                 let time = self.forward(time);
-                let call = Call { time, ..called.call };
+                let call = Call { time, ..called.call(&mut self.builder) };
                 let op = self.builder.call(record.line, process, call);
                 let op = op.map_err(|error| self.hinted(record, error))?;
                 if let Some(note) = called.note {
@@ -248,10 +299,9 @@ impl<'m> Reading<'m> {
                 Ok(())
             }
             Order::Time => {
-                let process = called.process.as_ref().map(|name| self.builder.process(name));
-                let time = time.unwrap_or_default();
-                let open =
-                    Open { line: record.line, process, call: called.call, time, note: called.note };
+                // Processes are numbered in the order of their first calls.
+                called.process.iter().for_each(|name| _ = self.builder.process(name));
+                let open = Open { line: record.line, called, time: time.unwrap_or_default() };
                 match self.open.insert(who.clone(), open) {
                     Some(before) if self.map.busy == Busy::TimedOut => {
                         self.timed_out += 1;
@@ -280,10 +330,7 @@ impl<'m> Reading<'m> {
                 let id = self.interned(record, rule, Part::Id)?;
                 let time = self.forward(time);
                 let ret = match self.builder.open_operation(process) {
-                    Some(op) => {
-                        let object = self.builder.call_of(op).object;
-                        self.told(record, object, ret)?
-                    }
+                    Some(op) => self.told(record, |builder| builder.call_of(op).object, ret)?,
                     None => ret,
                 };
                 let ret = Return { id, time, ..ret };
@@ -300,7 +347,7 @@ impl<'m> Reading<'m> {
                     return Err(InputError::new(&self.source, record.line, problem));
                 };
                 let time = time.filter(|_| outcome != Outcome::Pending);
-                let ret = self.told(record, open.call.object, ret)?;
+                let ret = self.told(record, |builder| open.called.call(builder).object, ret)?;
                 self.close(open, time, ret)
             }
         }
@@ -308,10 +355,13 @@ impl<'m> Reading<'m> {
 
     /// A call with its end goes to the builder.
     fn close(&mut self, open: Open, end: Option<Time>, ret: Return) -> Result<(), InputError> {
-        let interval = Interval { call: open.time, ret: end };
-        let op = self.builder.operation(open.line, open.process, open.call, interval, ret);
+        let Open { line, called, time } = open;
+        let interval = Interval { call: time, ret: end };
+        let process = called.process.as_ref().map(|name| self.builder.process(name));
+        let call = called.call(&mut self.builder);
+        let op = self.builder.operation(line, process, call, interval, ret);
         let op = op.map_err(|error| self.placed(error))?;
-        if let Some(note) = open.note {
+        if let Some(note) = called.note {
             self.builder.note(op, note);
         }
         Ok(())
@@ -324,17 +374,15 @@ impl<'m> Reading<'m> {
         outcome: Outcome,
     ) -> Result<(), InputError> {
         let called = self.called(record, rule)?;
-        let process = called.process.as_ref().map(|name| self.builder.process(name));
         let result = self.interned(record, rule, Part::Result)?;
-        let call = self.time(record, rule, Part::Call, Round::Down)?.unwrap_or_default();
+        let time = self.time(record, rule, Part::Call, Round::Down)?.unwrap_or_default();
         let end = match outcome {
             Outcome::Pending => None,
             _ => self.time(record, rule, Part::Return, Round::Up)?,
         };
-        let ret = self.told(record, called.call.object, Return::new(outcome, result))?;
-        let open =
-            Open { line: record.line, process, call: called.call, time: call, note: called.note };
-        self.close(open, end, ret)
+        let ret = Return::new(outcome, result);
+        let ret = self.told(record, |builder| called.call(builder).object, ret)?;
+        self.close(Open { line: record.line, called, time }, end, ret)
     }
 
     fn annotation(&mut self, record: &Record, rule: &Rule) -> Result<(), InputError> {
@@ -372,48 +420,47 @@ impl<'m> Reading<'m> {
             let lack = Lack::Wrong(format!("op: the operation's name, a text, found {found}"));
             return Err(self.lacks(record, &lack, ""));
         };
-        let mut call = Call::new(self.builder.method(name));
-        call.arg = self.interned(record, rule, Part::Arg)?;
-        call.key = self.interned(record, rule, Part::Key)?;
-        call.object = self.interned(record, rule, Part::Object)?;
+        let method = self.builder.method(name);
+        let mut arg = self.value(record, rule, Part::Arg)?;
+        let key = self.value(record, rule, Part::Key)?;
+        let mut object = self.value(record, rule, Part::Object)?;
         if self.map.keys == Keys::Independent {
-            if call.object != ValueId::ABSENT {
+            if object.is_some() {
                 let expected = "no `object` in the rule, since independent keys are the objects";
                 return Err(self.lacks(record, &Lack::Wrong(expected.to_owned()), ""));
             }
-            (call.object, call.arg) = self.of_key(record, call.arg)?;
+            (object, arg) = self.of_key(record, arg)?;
         }
-        call.id = self.interned(record, rule, Part::Id)?;
+        let id = self.value(record, rule, Part::Id)?;
         let process = self.value(record, rule, Part::Process)?;
         let note = self.value(record, rule, Part::Note)?;
-        Ok(Called { process, call, note })
+        Ok(Called { process, method, arg, key, object, id, note })
     }
 
     /// The key and the value of an argument `[key, value]`.
-    fn of_key(
-        &mut self,
-        record: &Record,
-        value: ValueId,
-    ) -> Result<(ValueId, ValueId), InputError> {
+    fn of_key(&mut self, record: &Record, arg: Option<Value>) -> Result<KeyAndValue, InputError> {
         let values = self.builder.values();
-        let (pair, found) = (values.as_keyed_pair(value), values.get(value));
-        pair.ok_or_else(|| {
+        let arg = arg.map_or(ValueId::ABSENT, |arg| values.intern(&arg));
+        let (pair, found) = (values.as_keyed_pair(arg), values.get(arg));
+        let Some((key, value)) = pair else {
             let expected = "arg: [key, value], since the keys are independent objects";
-            self.lacks(record, &Lack::Wrong(format!("{expected}, found {found}")), "")
-        })
+            return Err(self.lacks(record, &Lack::Wrong(format!("{expected}, found {found}")), ""));
+        };
+        Ok((Some(values.get(key)), Some(values.get(value))))
     }
 
     /// The result of an operation on the object of a key: what stands beside the key.
     fn told(
         &mut self,
         record: &Record,
-        object: ValueId,
+        object: impl Fn(&mut Builder) -> ValueId,
         ret: Return,
     ) -> Result<Return, InputError> {
         let is_plain = self.map.keys == Keys::Plain || ret.result == ValueId::ABSENT;
         if is_plain || ret.outcome == Outcome::Pending {
             return Ok(ret);
         }
+        let object = object(&mut self.builder);
         match self.builder.values().as_keyed_pair(ret.result) {
             Some((key, result)) if key == object => Ok(Return { result, ..ret }),
             // What failed may tell of an error instead.
@@ -476,15 +523,23 @@ impl<'m> Reading<'m> {
         Some(self.last_time)
     }
 
-    fn finish(mut self) -> Result<Mapped, InputError> {
+    /// The calls that never end.
+    fn close_all(&mut self) -> Result<(), InputError> {
         let mut open: Vec<Open> = std::mem::take(&mut self.open).into_values().collect();
         open.sort_by_key(|open| open.line);
-        for open in open {
-            self.close(open, None, Return::ok())?;
-        }
+        open.into_iter().try_for_each(|open| self.close(open, None, Return::ok()))
+    }
+
+    /// Says what whoever reads a report has to know.
+    fn remark(&mut self) {
         for remark in self.remarks() {
             self.builder.remark(remark);
         }
+    }
+
+    fn finish(mut self) -> Result<Mapped, InputError> {
+        self.close_all()?;
+        self.remark();
         let rules = self.map.rules.iter().zip(&self.matched);
         let rules =
             rules.map(|(rule, &records)| RuleUse { title: rule.title(), records }).collect();

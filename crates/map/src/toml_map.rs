@@ -83,6 +83,11 @@ impl Map {
         self.keys == Keys::Independent
     }
 
+    /// The specification that it names.
+    pub fn spec(&self) -> Option<&str> {
+        self.spec.as_deref()
+    }
+
     /// What it is for, in a line.
     pub fn about(&self) -> &str {
         &self.about

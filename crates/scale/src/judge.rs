@@ -11,7 +11,7 @@ use crate::spill::damaged;
 use crate::split::{PartHash, Splitter, Splitting};
 use seriatim_history::{
     Builder, Call, Conventions, History, InputError, Interval, Outcome, Problem, Return, Time,
-    Value, ValueId, Values,
+    Timescale, Value, ValueId, Values,
 };
 use seriatim_monitor::partition::Partitioning;
 use seriatim_monitor::{Checked, DecidedBy, Detail, Monitors, Options, Strategy, check};
@@ -32,6 +32,8 @@ pub struct Judge {
     pub files: Arc<[FileInfo]>,
     /// How results are to be read.
     pub conventions: Conventions,
+    /// What moments count.
+    pub timescale: Timescale,
     /// How the log is split.
     pub splitting: Splitting,
     /// How finely the check may split.
@@ -256,6 +258,7 @@ impl Judge {
         };
         let mut builder = Builder::new(&source);
         builder.follow(self.conventions);
+        builder.measure_in(self.timescale);
         builder.name_spec(&self.reader.name());
         for (_, bytes) in rows {
             let Ok(row) = record::take(bytes.as_ref(), builder.values()) else {

@@ -28,7 +28,7 @@ use crate::split::Splitting;
 use crate::windows::Streamed;
 use seriatim_history::{
     Builder, Conventions, Event, Forgets, History, Listener, LiveCall, LiveReturn, OpId, Outcome,
-    Time, Value, ValueId,
+    Time, Timescale, Value, ValueId,
 };
 use seriatim_monitor::fast::{Called, Declined, Online, Returned, Stop};
 use seriatim_monitor::frontier::{Exact, frontier};
@@ -149,6 +149,7 @@ impl Watch {
             reader,
             files: Arc::new([]),
             conventions: Conventions::default(),
+            timescale: Timescale::default(),
             splitting: Splitting::Whole,
             partitioning: Partitioning::ByKey,
             monitors: Monitors::Use,

@@ -23,7 +23,7 @@ use crate::spill::{Bucket, Scratch, Spill, damaged};
 use crate::split::{Membership, PartHash, Splitter, Splitting};
 use crate::turns::{Disorder, Turns};
 use seriatim_history::{
-    Header, InputError, Outcome, Problem, ReadOptions, Tally, Values, is_stdin_kept, name_of,
+    Header, InputError, Outcome, Problem, Tally, Tells, Timescale, Values, is_stdin_kept, name_of,
 };
 use seriatim_monitor::partition::Partitioning;
 use seriatim_monitor::{Monitors, Strategy};
@@ -75,9 +75,10 @@ impl Log {
     /// operations, whose times are compared.
     pub fn open(
         paths: &[PathBuf],
-        read: ReadOptions,
+        read: impl Tells + 'static,
         defects: Defects,
     ) -> Result<Self, ScaleError> {
+        let read: Arc<dyn Tells> = Arc::new(read);
         let mut problems = Vec::new();
         let mut files: Vec<FileInfo> = Vec::new();
         for path in paths {
@@ -93,12 +94,12 @@ impl Log {
                 );
                 return Err(ScaleError::NotOneLog { reason });
             }
-            match FileInfo::of(path, read) {
+            match FileInfo::of(path, Arc::clone(&read)) {
                 Ok(info) => files.push(info),
                 Err(problem) if defects.end_at(&problem) => return Err(problem.into()),
                 Err(problem) => {
                     problems.push(problem);
-                    files.push(FileInfo::unreadable(path, read));
+                    files.push(FileInfo::unreadable(path, Arc::clone(&read)));
                 }
             }
         }
@@ -124,6 +125,20 @@ impl Log {
             return Err(ScaleError::NotOneLog { reason });
         }
         Ok(Log { files: files.into(), header, problems })
+    }
+
+    /// What the moments of its operations count. Those of events are the numbers of the events.
+    fn timescale(&self) -> Timescale {
+        match self.files.iter().any(|info| info.layout == Layout::Events) {
+            true => Timescale::default(),
+            false => self.header.timescale,
+        }
+    }
+
+    /// What is to be said of files of which nothing was an operation; the others are read again.
+    fn remarks(&self) -> Vec<String> {
+        let empty = self.files.iter().filter(|info| info.layout == Layout::Nothing);
+        empty.flat_map(|info| info.header.remarks.iter().cloned()).collect()
     }
 }
 
@@ -194,6 +209,8 @@ pub struct Summary {
     pub spilled: u64,
     /// What could not be read.
     pub problems: Vec<InputError>,
+    /// What there is to say of how the log was read.
+    pub remarks: Vec<String>,
     /// How many parts were decided or found open.
     pub parts: u64,
     /// Whether parts were left because somebody had heard enough.
@@ -216,7 +233,7 @@ pub fn run(
             Collected::Halted(Halt::Crossing) => splitting = Splitting::Whole,
         }
     };
-    let Route { spill, tally, problems, .. } = *collected;
+    let Route { spill, tally, problems, remarks, .. } = *collected;
     let damaged_files = plan.damaged_files(&problems);
     let judge = plan.judge(splitting, damaged_files);
     let spilled = spill.bytes();
@@ -225,7 +242,7 @@ pub fn run(
     decider.spill(spill)?;
     let parts = decider.parts;
     let is_cut_short = decider.flow.is_break();
-    Ok(Summary { tally, splitting, spilled, problems, parts, is_cut_short })
+    Ok(Summary { tally, splitting, spilled, problems, remarks, parts, is_cut_short })
 }
 
 impl Plan {
@@ -253,6 +270,7 @@ impl Plan {
             reader: Arc::clone(&self.reader),
             files: Arc::clone(&self.log.files),
             conventions: self.log.header.conventions,
+            timescale: self.log.timescale(),
             splitting,
             partitioning: self.partitioning,
             monitors: self.monitors,
@@ -351,12 +369,14 @@ fn scan_files<S: Noting>(
 /// Sorts all operations on disk before they take their route.
 fn sorted(plan: &Plan, mut route: Route) -> Result<Route, ScaleError> {
     let sorter = Sorter::new(&plan.limits.scratch, plan.limits.memory / 8);
-    let sink = Sorting { sorter, bytes: Vec::new(), problems: Vec::new(), error: None };
+    let (problems, remarks) = (Vec::new(), Vec::new());
+    let sink = Sorting { sorter, bytes: Vec::new(), problems, remarks, error: None };
     let sink = scan_files(plan, sink, |sink| sink.error.is_some())?;
     if let Some(error) = sink.error {
         return Err(error);
     }
     route.problems.extend(sink.problems);
+    route.remarks.extend(sink.remarks);
     let mut values = Values::default();
     let scratch = &plan.limits.scratch;
     sink.sorter.each(|_, operation| {
@@ -379,6 +399,7 @@ struct Sorting {
     sorter: Sorter,
     bytes: Vec<u8>,
     problems: Vec<InputError>,
+    remarks: Vec<String>,
     error: Option<ScaleError>,
 }
 
@@ -393,6 +414,10 @@ impl Sink for Sorting {
                 ControlFlow::Break(())
             }
         }
+    }
+
+    fn remark(&mut self, mut remarks: Vec<String>) {
+        self.remarks.append(&mut remarks);
     }
 }
 
@@ -414,6 +439,7 @@ struct Route {
     turns: Turns,
     bytes: Vec<u8>,
     problems: Vec<InputError>,
+    remarks: Vec<String>,
     halt: Option<Halt>,
     error: Option<ScaleError>,
 }
@@ -432,6 +458,7 @@ impl Route {
             turns: Turns::default(),
             bytes: Vec::new(),
             problems: plan.log.problems.clone(),
+            remarks: plan.log.remarks(),
             halt: None,
             error: None,
         }
@@ -500,6 +527,10 @@ impl Sink for Route {
             (Err(Wrong::Failed(error)), _) => self.error = Some(error),
         }
         ControlFlow::Break(())
+    }
+
+    fn remark(&mut self, mut remarks: Vec<String>) {
+        self.remarks.append(&mut remarks);
     }
 }
 

@@ -11,7 +11,7 @@
 use crate::record::{self, StreamedOperation};
 use seriatim_history::{
     Forgets, Header, InputError, Interval, Listener, LiveCall, LiveOperation, LiveReturn, Outcome,
-    Problem, ReadOptions, Time, Value, Values, listen, name_of, open,
+    Problem, Tells, Time, Value, Values, name_of, open,
 };
 use std::cell::RefCell;
 use std::fs::File;
@@ -19,6 +19,7 @@ use std::io::{self, BufRead, BufReader, Cursor, Read, Seek, SeekFrom};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
+use std::sync::Arc;
 
 /// What the lines of a log are.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -32,14 +33,14 @@ pub enum Layout {
 }
 
 /// A file of a log, as its beginning shows it.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct FileInfo {
     /// Where it is.
     pub path: PathBuf,
     /// Its name in messages.
     pub name: String,
     /// How to read it.
-    pub read: ReadOptions,
+    pub read: Arc<dyn Tells>,
     /// What it says of itself.
     pub header: Header,
     /// What its lines are.
@@ -56,14 +57,17 @@ pub struct FileInfo {
 pub trait Sink {
     /// An operation is read.
     fn row(&mut self, told: StreamedOperation<'_>) -> ControlFlow<()>;
+
+    /// Everything was read, and this is what has to be said of it.
+    fn remark(&mut self, _: Vec<String>) {}
 }
 
 impl FileInfo {
     /// Looks at the beginning of a file.
-    pub fn of(path: &Path, read: ReadOptions) -> Result<Self, InputError> {
+    pub fn of(path: &Path, read: Arc<dyn Tells>) -> Result<Self, InputError> {
         let name = name_of(path);
         let peek = Rc::new(RefCell::new((Layout::Nothing, 1)));
-        let header = listen(open(path)?, &name, read, Box::new(Peek(Rc::clone(&peek))))?;
+        let header = read.listen(open(path)?, &name, Box::new(Peek(Rc::clone(&peek))))?;
         let (layout, line) = *peek.borrow();
         let unreadable = |error: io::Error| InputError::new(&name, 0, Problem::of_reading(&error));
         let (bytes, magic) = match path == Path::new("-") {
@@ -74,13 +78,14 @@ impl FileInfo {
         let is_packed = magic.starts_with(&[0x1f, 0x8b])
             || magic == [0x28, 0xb5, 0x2f, 0xfd]
             || magic == *b"PAR1";
-        let is_divisible = layout == Layout::Operations && !is_packed && bytes > 0;
+        let is_of_lines = layout == Layout::Operations && read.is_by_lines();
+        let is_divisible = is_of_lines && !is_packed && bytes > 0;
         let (path, header_lines) = (path.to_owned(), line - 1);
         Ok(FileInfo { path, name, read, header, layout, bytes, header_lines, is_divisible })
     }
 
     /// A file whose beginning cannot be read; it has no operations.
-    pub fn unreadable(path: &Path, read: ReadOptions) -> Self {
+    pub fn unreadable(path: &Path, read: Arc<dyn Tells>) -> Self {
         FileInfo {
             path: path.to_owned(),
             name: name_of(path),
@@ -185,16 +190,21 @@ pub fn scan<S: Sink + 'static>(
     };
     let ear = Rc::new(RefCell::new(ear));
     let listener = Box::new(Shared(Rc::clone(&ear)));
-    let heard = listen(reader, &info.name, info.read, listener);
+    let heard = info.read.listen(reader, &info.name, listener);
     let mut ear = Rc::into_inner(ear).expect("the reader is gone").into_inner();
-    let heard = heard.map(|_| ()).map_err(|mut error| {
-        error.line = ear.shift.line(error.line);
-        error
-    });
-    if heard.is_ok() && !ear.stopped {
-        ear.tell_pending();
+    match heard {
+        Ok(header) => {
+            if !ear.stopped {
+                ear.tell_pending();
+                ear.sink.remark(header.remarks);
+            }
+            (ear.sink, Ok(()))
+        }
+        Err(mut error) => {
+            error.line = ear.shift.line(error.line);
+            (ear.sink, Err(error))
+        }
     }
-    (ear.sink, heard)
 }
 
 /// The share that begins behind a line of a file and ends where another ends.

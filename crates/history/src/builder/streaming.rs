@@ -81,16 +81,16 @@ impl Builder {
     }
 
     /// What the source said of itself so far.
-    pub(crate) fn header(self) -> Header {
-        let History { spec, conventions, timescale, .. } = self.history;
-        Header { spec, conventions, timescale }
+    pub fn header(self) -> Header {
+        let History { spec, conventions, timescale, remarks, .. } = self.history;
+        Header { spec, conventions, timescale, remarks }
     }
 
     /// Says that the ids of values which the reader has at hand will not be used again. A builder
     /// that tells a forgetful listener then drops the values that nothing names any more, so that
     /// its memory follows what is open and not the length of the log.
     #[inline]
-    pub(crate) fn between_records(&mut self) {
+    pub fn between_records(&mut self) {
         // Processes first: a forgotten one no longer keeps its name among the values.
         if self.processes.len() > self.most_processes {
             self.forget_processes();

@@ -5,12 +5,14 @@ use crate::ScaleError;
 use crate::judge::{Evidence, JudgedPart, Judgement};
 use crate::run::Shard;
 use crate::split::PartHash;
+use seriatim_history::ReadOptions;
 use seriatim_monitor::DecidedBy;
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, BufRead, Cursor};
 use std::path::Path;
 use std::rc::Rc;
+use std::sync::Arc;
 
 /// Numbers that look random, the same in every run.
 struct Dice(u64);
@@ -175,7 +177,7 @@ fn line(hash: PartHash, word: Word) -> Line {
     let verdict = JudgedPart { hash, label, operations, first, judgement, decided_by };
     Line::of(
         &verdict,
-        &[crate::scan::FileInfo::unreadable(Path::new("log"), Default::default())],
+        &[crate::scan::FileInfo::unreadable(Path::new("log"), Arc::new(ReadOptions::default()))],
         "map",
     )
 }

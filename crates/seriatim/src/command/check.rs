@@ -124,7 +124,7 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
     }
     if let Some(file) = &arguments.scale.verdicts {
         arguments.refuse("--verdicts", &["--json", "--html", "--junit"])?;
-        if arguments.question.needs_all() {
+        if arguments.question.is_mapped() || arguments.question.needs_all(&paths) {
             let reason = "--verdicts goes neither with --map nor with --skew; `seriatim convert --map` writes a log that it takes";
             return Err(Failure(reason.to_owned()));
         }
@@ -135,12 +135,12 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
         return scale::with_verdicts(&arguments.question, &arguments.scale, &paths, file);
     }
     let is_stdin = paths == [Path::new("-")];
-    let would_spill =
-        !arguments.question.needs_all() && (arguments.scale.may_spill(&paths) || is_stdin);
-    if arguments.question.spec().is_none() && would_spill {
+    let may_spill = arguments.scale.may_spill(&paths) || is_stdin;
+    let is_named = arguments.question.spec_beforehand().is_some();
+    let logs = arguments.logs(paths);
+    if !is_named && may_spill && !logs.iter().any(|log| arguments.question.needs_all(log)) {
         limits::note_that_spec_helps();
     }
-    let logs = arguments.logs(paths);
     arguments.decide_all(&logs, |log, decided| {
         let source = source_of(log);
         let outcome = match decided {
@@ -319,13 +319,16 @@ impl Arguments {
     fn is_small_beside(&self, log: &[PathBuf], threads: usize) -> bool {
         let [path] = log else { return false };
         let memory = self.question.memory() / threads;
-        !self.question.needs_all() && threads > 1 && self.scale.is_small(path, memory)
+        let is_read_as_it_is = !self.question.is_mapped() && !self.question.needs_all(log);
+        is_read_as_it_is && threads > 1 && self.scale.is_small(path, memory)
     }
 
     /// The answer to a log. One that turns out not to fit in memory is checked from disk, if its
     /// specification is known: then it never has to be in memory as a whole.
     fn decided(&self, log: &[PathBuf]) -> Decided {
-        if log == [Path::new("-")] && self.question.spec().is_some() && !self.question.needs_all() {
+        let goes_to_disk = !self.question.needs_all(log);
+        let is_named = self.question.spec_beforehand().is_some();
+        if log == [Path::new("-")] && is_named && goes_to_disk {
             self.scale.keep_stdin();
         }
         let answer = limits::within(|| self.answer(log));
@@ -334,8 +337,10 @@ impl Arguments {
             Ok(Ok(done)) => done.spilled.is_none() && done.is_without_memory(),
             Ok(Err(_)) => false,
         };
-        let may_spill = !self.question.needs_all() && self.scale.may_spill(log);
-        if !is_full || self.question.spec().is_none() || !may_spill {
+        if !is_full || !goes_to_disk || !self.scale.may_spill(log) {
+            return answer;
+        }
+        if limits::within(|| scale::is_specified(&self.question, log)) != Ok(true) {
             return answer;
         }
         drop(answer);
@@ -343,12 +348,14 @@ impl Arguments {
     }
 
     fn is_spilled(&self, path: &Path) -> bool {
-        self.scale.is_spilled(path, self.question.spec(), self.question.memory())
+        self.scale.is_spilled(path, self.question.spec_beforehand(), self.question.memory())
     }
 
     fn answer(&self, log: &[PathBuf]) -> Result<Done, Failure> {
         match log {
-            _ if self.question.needs_all() => self.question.answer(log, self.detail(), Share::ALL),
+            _ if self.question.needs_all(log) => {
+                self.question.answer(log, self.detail(), Share::ALL)
+            }
             [path] if !self.is_spilled(path) => {
                 self.question.answer(log, self.detail(), Share::ALL)
             }

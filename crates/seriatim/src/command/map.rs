@@ -6,7 +6,7 @@ use super::output::say;
 use super::{Exit, Failure};
 use clap::Args;
 use seriatim::history::{Operation, Outcome, name_of, open, path_in_line};
-use seriatim::map::{Map, Mapped, Unmatched, ready_map, ready_maps};
+use seriatim::map::{ByMap, Map, Mapped, Unmatched, ready_map, ready_maps};
 use seriatim::{History, InputError};
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
@@ -56,11 +56,25 @@ impl Mapping {
         self.loaded.get().is_some_and(Map::is_independent)
     }
 
+    /// The specification that the map names, if there is one.
+    pub fn spec(&self) -> Option<&str> {
+        self.loaded.get().and_then(Map::spec)
+    }
+
     /// Reads some files as one log, if a map says how.
     pub fn read(&self, log: &[PathBuf]) -> Option<Result<History, InputError>> {
         let map = self.loaded.get()?;
-        let unmatched = if self.skip_unmatched { Unmatched::Skip } else { Unmatched::Refuse };
-        Some(read(map, log, unmatched).map(|mapped| mapped.history))
+        Some(read(map, log, self.unmatched()).map(|mapped| mapped.history))
+    }
+
+    /// The way to read a log operation by operation, if a map says how.
+    pub fn by_map(&self) -> Option<ByMap> {
+        let map = self.loaded.get()?.clone();
+        Some(ByMap { map, unmatched: self.unmatched() })
+    }
+
+    fn unmatched(&self) -> Unmatched {
+        if self.skip_unmatched { Unmatched::Skip } else { Unmatched::Refuse }
     }
 }
 

@@ -137,6 +137,11 @@ impl Question {
         self.against.spec.as_deref()
     }
 
+    /// The specification that is known before the log is read: named by the user or by the map.
+    pub fn spec_beforehand(&self) -> Option<&str> {
+        self.spec().or(self.input.mapping.spec())
+    }
+
     /// The memory that may be used, in bytes.
     pub fn memory(&self) -> usize {
         limits::memory()
@@ -177,9 +182,16 @@ impl Question {
         )
     }
 
-    /// Whether the log has to be in memory as a whole: it is mapped, or its times are changed.
-    pub fn needs_all(&self) -> bool {
-        self.input.mapping.map.is_some() || self.recorded.skew.is_some()
+    /// Whether a log has to be in memory as a whole. Widened operations of one process keep their
+    /// order, also from part to part; and of several files that a map reads as one log, a call may
+    /// stand in one and its end in another.
+    pub fn needs_all(&self, log: &[PathBuf]) -> bool {
+        self.recorded.skew.is_some() || self.is_mapped() && log.len() > 1
+    }
+
+    /// Whether a map says what the records mean.
+    pub fn is_mapped(&self) -> bool {
+        self.input.mapping.map.is_some()
     }
 
     /// Refuses what can only be done with the whole history in memory.
@@ -255,12 +267,12 @@ impl Done {
             .map_or(self.answered.history.len() as u64, |spilled| spilled.operations)
     }
 
-    /// Whether nothing was decided for want of memory: not a search that ran out of it in one part,
-    /// which it would do from disk as well.
+    /// Whether there was not enough memory to read the log or to replay its order: not a search that
+    /// ran out of it in one part, which it would do from disk as well.
     pub fn is_without_memory(&self) -> bool {
         match &self.answered.checked.verdict {
             Verdict::Unknown(unknown) => {
-                unknown.limit == Limit::Memory && self.answered.checked.parts.is_empty()
+                unknown.limit == Limit::Memory && self.answered.checked.configurations == 0
             }
             _ => false,
         }

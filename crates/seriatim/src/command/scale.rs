@@ -16,7 +16,7 @@ use seriatim::scale::record::Rank;
 use seriatim::scale::run::{Defects, Limits, Log, Plan, Shard};
 use seriatim::scale::spill::Scratch;
 use seriatim::scale::verdicts::{About, Line, Writer};
-use seriatim::scale::{JudgedPart, Judgement, run};
+use seriatim::scale::{JudgedPart, Judgement, ScaleError, run};
 use seriatim::spec::{Explanation, Limit, Replayed};
 use seriatim::{Checked, Counterexample, History, SpecChoice, Unknown, Verdict};
 use std::io::{self, Read};
@@ -162,6 +162,25 @@ fn exceeds(path: &Path, bytes: u64) -> bool {
     io::copy(&mut input.take(bytes + 1), &mut io::sink()).is_ok_and(|read| read > bytes)
 }
 
+/// Some files as one log, by a map if there is one.
+fn log(question: &Question, paths: &[PathBuf], defects: Defects) -> Result<Log, ScaleError> {
+    let Input { format, independent, mapping, .. } = &question.input;
+    match mapping.by_map() {
+        Some(by_map) => Log::open(paths, by_map, defects),
+        None => {
+            let options = ReadOptions { format: *format, independent: *independent };
+            Log::open(paths, options, defects)
+        }
+    }
+}
+
+/// Whether the specification of a log is known before all of it is read: it is named by the user,
+/// by the map, or in the first line of the log.
+pub fn is_specified(question: &Question, paths: &[PathBuf]) -> bool {
+    let names_it = || log(question, paths, Defects::End).is_ok_and(|log| log.header.spec.is_some());
+    question.spec_beforehand().is_some() || names_it()
+}
+
 /// What is to be decided of some files.
 pub fn plan(
     question: &Question,
@@ -169,8 +188,7 @@ pub fn plan(
     paths: &[PathBuf],
     defects: Defects,
 ) -> Result<Plan, Failure> {
-    let Input { format, independent, .. } = question.input;
-    let log = Log::open(paths, ReadOptions { format, independent }, defects)?;
+    let log = log(question, paths, defects)?;
     let reader = question.shared_reader(log.header.spec.as_deref())?;
     let options = question.options();
     Ok(Plan {
@@ -274,6 +292,7 @@ pub fn answer(question: &Question, scale: &Scale, paths: &[PathBuf]) -> Result<D
     let mut warnings: Vec<String> =
         summary.tally.vacuous().map(str::to_owned).into_iter().collect();
     warnings.extend(doubt(&checked));
+    warnings.extend(summary.remarks);
     let answered = Answered {
         history,
         name: plan.reader.name(),

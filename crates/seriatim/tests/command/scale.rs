@@ -4,6 +4,7 @@ use super::run::{example, file, folder, seriatim, seriatim_reading, text};
 use super::schema::Schema;
 use flate2::Compression;
 use flate2::write::GzEncoder;
+use serde_json::json;
 use seriatim::SpecChoice;
 use seriatim::history::{Format, write};
 use seriatim::spec::generate::{Generator, Profile, Violation};
@@ -99,6 +100,74 @@ fn a_log_is_checked_from_disk_as_in_memory() {
         .complains("no/such/folder: cannot use temporary files");
     let nameless = file(&folder, "nameless.jsonl", read(&log).split_once('\n').expect("lines").1);
     seriatim(&["check", &nameless, "--spill", "always"]).exits(2).complains("--spec");
+}
+
+/// The operations of a log as somebody else would write them: whole, or as a call and a return, one
+/// process after the other.
+fn in_other_words(log: &str, is_whole: bool) -> String {
+    let lines = log.lines().map(|line| serde_json::from_str(line).expect("JSON"));
+    let operations = lines.filter(|line: &serde_json::Value| line.get("op").is_some());
+    let record = |mut of: serde_json::Value| {
+        let mut taken = |name: &str| of.as_object_mut().and_then(|of| of.remove(name));
+        let (end, result) = (taken("return"), taken("result"));
+        let mut other = if is_whole { json!({ "whole": of }) } else { json!({ "called": of }) };
+        let (mut told, mut returned) = (String::new(), json!({ "by": of["process"] }));
+        let last = if is_whole { &mut other } else { &mut returned };
+        end.iter().for_each(|end| last["end"] = end.clone());
+        result.iter().for_each(|result| last["got"] = result.clone());
+        told.push_str(&format!("{other}\n"));
+        if !is_whole && end.is_some() {
+            told.push_str(&format!("{}\n", json!({ "returned": returned })));
+        }
+        told
+    };
+    operations.map(record).collect()
+}
+
+const WHOLE: &str =
+    "spec = 'map'\nunit = 'ms'\n[[rule]]\nis = 'operation'\nop = 'whole.op'\nkey = 'whole.key'
+process = 'whole.process'\narg = 'whole.arg?'\nresult = 'got?'\ncall = 'whole.call'
+return = 'end?'\n[[rule]]\nwhen = 'has(fault)'\nis = 'skip'\n";
+
+const IN_TWO: &str = "spec = 'map'\norder = 'time'\n[[rule]]\nis = 'call'\nwhen = 'has(called)'
+process = 'called.process'\nop = 'called.op'\nkey = 'called.key'\narg = 'called.arg?'
+time = 'called.call'\n[[rule]]\nis = 'return'\nwhen = 'has(returned)'\nprocess = 'returned.by'
+result = 'returned.got?'\ntime = 'returned.end'\n[[rule]]\nwhen = 'has(fault)'\nis = 'skip'\n";
+
+#[test]
+fn a_log_that_a_map_reads_is_checked_from_disk_as_in_memory() {
+    let folder = folder("mapped");
+    let right = ["gen", "map", "-n", "12000", "--keys", "400", "--pending", "1%"];
+    let wrong = [&right[..], &["--violation", "0.9"]].concat();
+    for (code, made) in [(0, &right[..]), (1, &wrong)] {
+        let made = seriatim(made).exits(0).out;
+        for (map, is_whole) in [(WHOLE, true), (IN_TWO, false)] {
+            let log = in_other_words(&made, is_whole);
+            let (map, path) = (file(&folder, "m.toml", map), file(&folder, "log.jsonl", &log));
+            let asked = ["check", "--map", &map, &path, "--spill"];
+            let whole = seriatim(&[&asked[..], &["never"]].concat()).exits(code);
+            let spilled = seriatim(&[&asked[..], &["always"]].concat()).exits(code);
+            let spilled = spilled.says("parts, checked from disk");
+            let drawn = |text: &str| {
+                let lines = text.lines().skip_while(|line| !line.starts_with("  process"));
+                lines
+                    .take_while(|line| !line.contains("Why:"))
+                    .map(str::to_owned)
+                    .collect::<Vec<_>>()
+            };
+            assert_eq!(drawn(&whole.out), drawn(&spilled.out), "{}\n{}", whole.out, spilled.out);
+        }
+    }
+}
+
+#[test]
+fn a_mapped_log_that_does_not_fit_in_memory_goes_to_the_disk_by_itself() {
+    let made = ["gen", "map", "-n", "300000", "--keys", "4000", "--violation", "0.9"];
+    let log = in_other_words(&seriatim(&made).exits(0).out, true);
+    let map = file(&folder("mapped-large"), "m.toml", WHOLE);
+    let limited = ["check", "--map", &map, "-", "--memory", "12M"];
+    let ran = seriatim_reading(log.as_bytes(), &limited).exits(1);
+    ran.says("checked from disk").complains("no record is for the rule `has(fault)`");
 }
 
 #[test]
