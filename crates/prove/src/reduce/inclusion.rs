@@ -52,7 +52,16 @@ const BROKEN: [&str; 10] = [
 const VALUED: [&str; 6] =
     ["swap_register", "once_cell", "consensus", "boxed_register", "boxed_counter", "lazy_value"];
 const TICKETS: [&str; 4] = ["ticket_counter", "ticket_stack", "ticket_queue", "ticket_set"];
-const QUEUED: [&str; 4] = ["clh_counter", "clh_stack", "clh_queue", "clh_set"];
+const QUEUED: [&str; 8] = [
+    "clh_counter",
+    "clh_stack",
+    "clh_queue",
+    "clh_set",
+    "mcs_counter",
+    "mcs_stack",
+    "mcs_queue",
+    "mcs_set",
+];
 
 /// What is seen of a run from outside.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -346,7 +355,35 @@ fn what_only_looks_like_a_lock_or_like_idle_data_stays() {
     let boxed = source("boxed_register");
     let counted = source("boxed_counter");
     let queued = source("clh_stack");
+    let linked = source("mcs_stack");
     let changes = [
+        (&linked, "tail: Waiter? = null", "tail: Waiter? = new Waiter { next: null, waiting: false }"),
+        (&linked, "next: null, waiting: false", "next: tail, waiting: false"),
+        (&linked, "var tail: Waiter?", "var spare: Waiter? = null\nvar tail: Waiter?"),
+        (&linked, "  mine.waiting = true\n", ""),
+        (&linked, "mine.waiting = true", "mine.waiting = false"),
+        (&linked, "mine.waiting = true", "before.waiting = true"),
+        (&linked, "before.next = mine", "mine.next = before"),
+        (&linked, "before.next = mine", "before.next = before"),
+        (&linked, "  before.next = mine\n", ""),
+        (&linked, "mine.waiting = true\n  before.next = mine", "before.next = mine\n  mine.waiting = true"),
+        (&linked, "  await !mine.waiting\n", ""),
+        (&linked, "await !mine.waiting", "await mine.waiting"),
+        (&linked, "await !mine.waiting", "await !before.waiting"),
+        (&linked, "await !mine.waiting", "await !mine.waiting; await !mine.waiting"),
+        (&linked, "if before == null", "if before != null"),
+        (&linked, "let before = swap(tail, mine)", "let before = tail; tail = mine"),
+        (&linked, "swap(tail, mine)", "swap(tail, mine); before = swap(tail, mine)"),
+        (&linked, "if after == null", "if after != null"),
+        (&linked, "cas(tail, mine, null)", "cas(tail, after, null)"),
+        (&linked, "if cas(tail, mine, null) { return }", "tail = null; return"),
+        (&linked, "    await mine.next != null\n", ""),
+        (&linked, "after.waiting = false", "mine.waiting = false"),
+        (&linked, "after.waiting = false", "after.waiting = true"),
+        (&linked, "after.waiting = false", "after.waiting = false; after.waiting = false"),
+        (&linked, "after.waiting = false", "after.next = null"),
+        (&linked, "  top = t.next\n  release(mine)", "  top = t.next"),
+        (&linked, "acquire(mine)\n  let t", "acquire(mine); acquire(mine)\n  let t"),
         (&queued, "{ held: true }", "{ held: false }"),
         (&queued, "Waiter { held: false }\n", "Waiter { held: true }\n"),
         (&queued, "mine.held = false", "before.held = false"),

@@ -9,7 +9,7 @@ const ALL: Counted = Counted::Reachable;
 const UNMARKED: Counted = Counted::ReachableUnmarked;
 
 /// Name, root, and content of what is proved in a moment.
-const QUICK: [(&str, &str, Begin, Counted); 36] = [
+const QUICK: [(&str, &str, Begin, Counted); 39] = [
     ("treiber", "top", Begin::AtRoot, ALL),
     ("coarse_stack", "top", Begin::AtRoot, ALL),
     ("coarse_queue", "head", Begin::BehindDummy, ALL),
@@ -44,6 +44,9 @@ const QUICK: [(&str, &str, Begin, Counted); 36] = [
     ("clh_stack", "top", Begin::AtRoot, ALL),
     ("clh_queue", "head", Begin::BehindDummy, ALL),
     ("clh_set", "head", Begin::AtRoot, ALL),
+    ("mcs_stack", "top", Begin::AtRoot, ALL),
+    ("mcs_queue", "head", Begin::BehindDummy, ALL),
+    ("mcs_set", "head", Begin::AtRoot, ALL),
     ("counted_map", "head", Begin::AtRoot, ALL),
     ("lock_coupling_map", "head", Begin::AtRoot, ALL),
 ];
