@@ -6,9 +6,9 @@
 //! makes the stand-ins by itself, out of the program, and reads the certificate as one of that
 //! program whose hash it names ([`stand_ins`]).
 //!
-//! 1. `idle`, `divided`, `served`, `handed`: without the data that decides nothing, with one bucket in
-//!    the place of a hash table (by an argument of its own), and with locks in the place of ticket
-//!    locks and of queue locks.
+//! 1. `idle`, `divided`, `served`, `handed`, `linked`: without the data that decides nothing, with one
+//!    bucket in the place of a hash table (by an argument of its own), and with locks in the place of
+//!    ticket locks and of queue locks. `tagged`: with a collector in the place of tagged pointers.
 //! 2. `held`: besides, with locks in the place of words that are used as locks.
 //! 3. `boxed`, `valued`: besides, with what immutable records hold in the place of references to
 //!    them, and with whole numbers in the place of values.
@@ -22,7 +22,9 @@ mod divided;
 mod handed;
 mod held;
 mod idle;
+mod linked;
 mod served;
+mod tagged;
 mod valued;
 
 use seriatim_lang::steps::{Ex, Instr, Op, Pc, Place, Root, Slot, Steps};
@@ -45,7 +47,11 @@ pub fn stand_ins(steps: &Steps, by_key: bool) -> Vec<StandIn> {
     let served = served::with_locks(&idle).map(|served| idle::without(&served));
     let served = served.unwrap_or(idle);
     let handed = handed::with_locks(&served).map(|handed| idle::without(&handed));
-    let first = handed.unwrap_or(served);
+    let handed = handed.unwrap_or(served);
+    let linked = linked::with_locks(&handed).map(|linked| idle::without(&linked));
+    let linked = linked.unwrap_or(handed);
+    let tagged = tagged::without_tag(&linked).map(|tagged| idle::without(&tagged));
+    let first = tagged.unwrap_or(linked);
     let locked = held::with_locks(&first);
     let nearest = locked.as_ref().unwrap_or(&first);
     let contents = boxed::with_contents(nearest);

@@ -10,6 +10,9 @@
 //! - [`slice`]: data that decides nothing is left out (statistics, time stamps, names of makers);
 //! - [`ticket`]: two counters that are a ticket lock become a lock;
 //! - [`queue_lock`]: a queue of nodes with a word each that is a lock becomes one;
+//! - [`linked_queue_lock`]: so does one whose nodes are linked by those who wait;
+//! - [`counted`]: a reference with a count that is exchanged with it becomes a plain one, and nodes
+//!   that are recycled are collected;
 //! - [`spin`]: a word that is taken and given back becomes a lock, in a variable or in a node;
 //! - [`contents`]: a reference to an immutable record becomes what the record holds;
 //! - [`values`]: values become whole numbers, so that the content of an object may be one.
@@ -23,6 +26,8 @@
 
 mod bucket;
 mod contents;
+mod counted;
+mod linked_queue_lock;
 mod queue_lock;
 mod slice;
 mod spin;
@@ -62,6 +67,8 @@ impl Reduction {
         // Counters that are a ticket lock are nothing else: tried as numbers, they have no end.
         ticket::locks(steps);
         queue_lock::locks(steps);
+        linked_queue_lock::locks(steps);
+        counted::plain(steps);
         if self == Reduction::Sliced {
             return true;
         }

@@ -52,7 +52,19 @@ const BROKEN: [&str; 10] = [
 const VALUED: [&str; 6] =
     ["swap_register", "once_cell", "consensus", "boxed_register", "boxed_counter", "lazy_value"];
 const TICKETS: [&str; 4] = ["ticket_counter", "ticket_stack", "ticket_queue", "ticket_set"];
-const QUEUED: [&str; 4] = ["clh_counter", "clh_stack", "clh_queue", "clh_set"];
+const QUEUED: [&str; 8] = [
+    "clh_counter",
+    "clh_stack",
+    "clh_queue",
+    "clh_set",
+    "mcs_counter",
+    "mcs_stack",
+    "mcs_queue",
+    "mcs_set",
+];
+
+const COUNTED: [&str; 4] =
+    ["treiber_versioned", "treiber_versioned_peek", "treiber_versioned_anew", "pool_versioned"];
 
 /// What is seen of a run from outside.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -225,7 +237,7 @@ fn what_a_program_can_do_its_reduction_can_do() {
     let (runs, most) = if long { (200, usize::MAX) } else { (8, 10) };
     let mut found = 0;
     let all = SLICED.iter().chain(&SPUN).chain(&VALUED).chain(&BROKEN).chain(&TICKETS);
-    for name in all.chain(&QUEUED) {
+    for name in all.chain(&QUEUED).chain(&COUNTED) {
         found += compare(name, &check(&source(name)).expect("right"), runs * 2);
         // The mutants of cells are many and alike.
         if TICKETS.contains(name) || VALUED.contains(name) && !long {
@@ -338,6 +350,52 @@ fn what_only_looks_like_a_table_stays() {
     }
 }
 
+/// Programs that are near to one with a counted pointer, and are none: nodes are still given back.
+#[test]
+fn what_only_looks_like_a_counted_pointer_stays() {
+    let source = source("treiber_versioned_peek");
+    let frees = |source: &str| {
+        let program = check(source).unwrap_or_else(|e| panic!("{}", e.render(source, "")));
+        let mut steps = lower(&program, 2, None).expect("it lowers");
+        Reduction::Sliced.apply(&mut steps, false);
+        steps.frees
+    };
+    assert!(!frees(&source));
+    let changes = [
+        ("(Node?, int)", "(Node?, int 0..100)"),
+        ("var top:", "var spare: Node? = null\nvar top:"),
+        ("(n, t.1 + 1)", "(n, t.1)"),
+        ("(n, t.1 + 1)", "(n, t.1 + 2)"),
+        ("(n, t.1 + 1)", "(t.0, t.1 + 1)"),
+        ("(s, t.1 + 1)", "(null, t.1 + 1)"),
+        ("if cas(top, t, (n, t.1 + 1)) { return }", "top = (n, t.1 + 1); return"),
+        ("    n.next = t.0\n", ""),
+        ("n.next = t.0", "n.next = n"),
+        ("n.next = t.0", "n.next = t.0; let u = top; t = u"),
+        ("{ return }\n", "{ n.next = null; return }\n"),
+        ("{ return }\n", "{ recycle(n); return }\n"),
+        ("recycle(t.0)", "recycle(t.0); recycle(t.0)"),
+        ("recycle(t.0)", "recycle(s)"),
+        ("recycle(t.0)", "free(t.0)"),
+        ("let v = t.0.val\n      recycle(t.0)", "recycle(t.0); let v = t.0.val"),
+        ("let s = t.0.next", "let s = t.0.next; recycle(t.0)"),
+        ("let s = t.0.next", "let s = t.0.next; t = top"),
+        ("let s = t.0.next", "let s = t.0.next; if s == null { continue }"),
+        ("let s = t.0.next", "let s = t.0.next; s = s.next"),
+        ("let s = t.0.next", "let s = t.0.next; t.0.next = null"),
+        ("if top == t { return v }", "return v"),
+        ("if top == t { return v }", "let u = top; if u.0 == t.0 { return v }"),
+        ("if top == t { return v }", "let u = top; if u.1 == t.1 { return v }"),
+        ("if top == t { return v }", "let u = top; v = t.0.val; if u == t { return v }"),
+        ("if top == t { return v }", "if top != t { return v }"),
+    ];
+    for (old, new) in changes {
+        let changed = source.replacen(old, new, 1);
+        assert_ne!(changed, source, "{old}");
+        assert!(frees(&changed), "{new}");
+    }
+}
+
 /// Programs that are near to one with a lock or with idle data, and are none: nothing is rewritten.
 #[test]
 fn what_only_looks_like_a_lock_or_like_idle_data_stays() {
@@ -346,7 +404,43 @@ fn what_only_looks_like_a_lock_or_like_idle_data_stays() {
     let boxed = source("boxed_register");
     let counted = source("boxed_counter");
     let queued = source("clh_stack");
+    let linked = source("mcs_stack");
     let changes = [
+        (
+            &linked,
+            "tail: Waiter? = null",
+            "tail: Waiter? = new Waiter { next: null, waiting: false }",
+        ),
+        (&linked, "next: null, waiting: false", "next: tail, waiting: false"),
+        (&linked, "var tail: Waiter?", "var spare: Waiter? = null\nvar tail: Waiter?"),
+        (&linked, "  mine.waiting = true\n", ""),
+        (&linked, "mine.waiting = true", "mine.waiting = false"),
+        (&linked, "mine.waiting = true", "before.waiting = true"),
+        (&linked, "before.next = mine", "mine.next = before"),
+        (&linked, "before.next = mine", "before.next = before"),
+        (&linked, "  before.next = mine\n", ""),
+        (
+            &linked,
+            "mine.waiting = true\n  before.next = mine",
+            "before.next = mine\n  mine.waiting = true",
+        ),
+        (&linked, "  await !mine.waiting\n", ""),
+        (&linked, "await !mine.waiting", "await mine.waiting"),
+        (&linked, "await !mine.waiting", "await !before.waiting"),
+        (&linked, "await !mine.waiting", "await !mine.waiting; await !mine.waiting"),
+        (&linked, "if before == null", "if before != null"),
+        (&linked, "let before = swap(tail, mine)", "let before = tail; tail = mine"),
+        (&linked, "swap(tail, mine)", "swap(tail, mine); before = swap(tail, mine)"),
+        (&linked, "if after == null", "if after != null"),
+        (&linked, "cas(tail, mine, null)", "cas(tail, after, null)"),
+        (&linked, "if cas(tail, mine, null) { return }", "tail = null; return"),
+        (&linked, "    await mine.next != null\n", ""),
+        (&linked, "after.waiting = false", "mine.waiting = false"),
+        (&linked, "after.waiting = false", "after.waiting = true"),
+        (&linked, "after.waiting = false", "after.waiting = false; after.waiting = false"),
+        (&linked, "after.waiting = false", "after.next = null"),
+        (&linked, "  top = t.next\n  release(mine)", "  top = t.next"),
+        (&linked, "acquire(mine)\n  let t", "acquire(mine); acquire(mine)\n  let t"),
         (&queued, "{ held: true }", "{ held: false }"),
         (&queued, "Waiter { held: false }\n", "Waiter { held: true }\n"),
         (&queued, "mine.held = false", "before.held = false"),

@@ -246,30 +246,15 @@ impl Lock {
 
     /// A read of the word and at once a branch, or an `await` of its own, on what was read.
     fn look(&mut self, steps: &Steps, at: usize, read: Reg, way: Way) -> Option<Vec<(Pc, Way)>> {
-        let (behind, condition) = (Pc(at as u32 + 2), steps.code.get(at + 1)?);
         let is_set = |ex: &Ex| *ex == Ex::Reg(read);
         let is_clear = |ex: &Ex| matches!(ex, Ex::Not(inside) if is_set(inside));
-        let alone = |at: usize| steps.code.get(at).is_some_and(|i| !i.inside_atomic);
-        let inside = steps.code[at].inside_atomic;
-        let part = match &condition.op {
-            Op::Branch { cond, otherwise } if !inside && is_set(cond) => {
-                Part::Look(*otherwise, Some(behind))
-            }
-            Op::Branch { cond, otherwise } if !inside && is_clear(cond) => {
-                Part::Look(behind, Some(*otherwise))
-            }
-            Op::Assume(cond) if inside && is_clear(cond) && alone(at + 2) => {
-                let marker = matches!(steps.code[at - 1].op, Op::Atomic) && alone(at - 1);
-                marker.then_some(())?;
-                self.note(at - 1, Part::Gone)?;
-                Part::Look(behind, None)
-            }
-            _ => return None,
-        };
+        let (found, waits) = follows_at_once(steps, at, &is_set, &is_clear)?;
         is_used_once(steps, at, read).then_some(())?;
-        self.note(at, part)?;
+        if waits.is_none() {
+            self.note(at - 1, Part::Gone)?;
+        }
+        self.note(at, Part::Look(found, waits))?;
         self.note(at + 1, Part::Gone)?;
-        let Part::Look(found, waits) = part else { return None };
         let served = Way { fate: Fate::Found, ..way.clone() };
         Some([(found, served)].into_iter().chain(waits.map(|pc| (pc, way))).collect())
     }
@@ -337,6 +322,32 @@ impl Lock {
     }
 }
 
+/// What follows a read at once, a branch or an `await` of its own on what was read: where it goes on
+/// if that is clear, and, where it does not wait, if it is set.
+pub fn follows_at_once(
+    steps: &Steps,
+    at: usize,
+    is_set: &dyn Fn(&Ex) -> bool,
+    is_clear: &dyn Fn(&Ex) -> bool,
+) -> Option<(Pc, Option<Pc>)> {
+    let (behind, condition) = (Pc(at as u32 + 2), steps.code.get(at + 1)?);
+    let alone = |at: usize| steps.code.get(at).is_some_and(|i| !i.inside_atomic);
+    let inside = steps.code[at].inside_atomic;
+    match &condition.op {
+        Op::Branch { cond, otherwise } if !inside && is_set(cond) => {
+            Some((*otherwise, Some(behind)))
+        }
+        Op::Branch { cond, otherwise } if !inside && is_clear(cond) => {
+            Some((behind, Some(*otherwise)))
+        }
+        Op::Assume(cond) if inside && is_clear(cond) && alone(at + 2) => {
+            let marker = matches!(steps.code[at - 1].op, Op::Atomic) && alone(at - 1);
+            marker.then_some((behind, None))
+        }
+        _ => None,
+    }
+}
+
 /// Whether references to such nodes are in this variable and in registers only.
 fn is_alone(steps: &Steps, of: StructId, tail: u32) -> bool {
     let refers = |kind: &Kind| kind.scalar == Scalar::Ref(of);
@@ -348,7 +359,7 @@ fn is_alone(steps: &Steps, of: StructId, tail: u32) -> bool {
 }
 
 /// Whether a register is used by the instruction behind this one only.
-fn is_used_once(steps: &Steps, at: usize, reg: Reg) -> bool {
+pub fn is_used_once(steps: &Steps, at: usize, reg: Reg) -> bool {
     let of = method(steps, at);
     steps.code.iter().enumerate().all(|(other, instr)| {
         let mut used = false;

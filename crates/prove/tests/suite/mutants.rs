@@ -7,7 +7,7 @@ use seriatim_lang::check;
 use seriatim_prove::{Options, Outcome, prove};
 
 /// Algorithms, and how many views their mutants may need in the short run.
-const ALGORITHMS: [(&str, usize); 58] = [
+const ALGORITHMS: [(&str, usize); 66] = [
     ("treiber", 2_500),
     ("two_lock_queue", 2_500),
     ("michael_scott", 2_500),
@@ -60,6 +60,14 @@ const ALGORITHMS: [(&str, usize); 58] = [
     ("clh_stack", 2_500),
     ("clh_queue", 2_500),
     ("clh_set", 0),
+    ("mcs_counter", 2_000),
+    ("mcs_stack", 0),
+    ("mcs_queue", 0),
+    ("mcs_set", 0),
+    ("treiber_versioned", 2_500),
+    ("treiber_versioned_peek", 2_500),
+    ("treiber_versioned_anew", 0),
+    ("pool_versioned", 0),
     ("lock_coupling_map", 2_500),
     ("counted_map", 2_500),
     ("coarse_map", 0),
