@@ -126,8 +126,9 @@ fn are_of_one_kind(one: &Bound<'_, PyAny>, other: &Bound<'_, PyAny>) -> PyResult
     if let (Ok(one), Ok(other)) = (one.cast::<PyFrozenSet>(), other.cast::<PyFrozenSet>()) {
         let items = PyDict::new(one.py());
         one.iter().try_for_each(|item| items.set_item(&item, &item))?;
-        let found = |item| Ok((items.get_item(&item)?.unwrap_or_else(|| item.clone()), item));
-        return all_of_one_kind(other.iter().map(found).collect::<PyResult<Vec<_>>>()?);
+        let pairs = other.iter().map(|item| Ok((items.get_item(&item)?, item)));
+        let pairs: Vec<_> = pairs.collect::<PyResult<_>>()?;
+        return all_of_one_kind(pairs.into_iter().filter_map(|(one, item)| Some((one?, item))));
     }
     Ok(true)
 }
