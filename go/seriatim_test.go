@@ -331,12 +331,38 @@ type shown struct{ value int }
 
 func (s shown) MarshalJSON() ([]byte, error) { return json.Marshal(s.value) }
 
+type number int
+
+type Named struct{ ID int }
+
+type Other struct{ ID int }
+
+type stamped struct {
+	time.Time
+	ID int
+}
+
 // JSON would write the one as the other, and an object that mixes them up would pass.
 func TestValuesThatJSONDoesNotTellApartAreRefused(t *testing.T) {
 	for _, pair := range [][2]any{
 		{"a\xff", "a\xfe"}, {[]string{"\xff"}, []string{"\xfe"}}, {map[string]int{"\xff": 1}, map[string]int{"\xfe": 1}},
 		{hidden{1}, hidden{2}}, {&hidden{1}, &hidden{2}}, {[]any{1, hidden{1}}, []any{1, hidden{2}}},
 		{errors.New("full"), errors.New("closed")}, {struct{ hidden }{hidden{1}}, struct{ hidden }{hidden{2}}},
+		{struct{ number }{1}, struct{ number }{2}}, {&stamped{ID: 1}, &stamped{ID: 2}},
+		{struct {
+			Named
+			ID int
+		}{Named{1}, 3}, struct {
+			Named
+			ID int
+		}{Named{2}, 3}},
+		{struct {
+			Named
+			*Other
+		}{Named{1}, &Other{3}}, struct {
+			Named
+			*Other
+		}{Named{2}, &Other{3}}},
 	} {
 		r := NewRecorder()
 		r.Call(0, "enqueue", pair[0]).Return()
@@ -351,6 +377,7 @@ func TestValuesThatJSONDoesNotTellApartAreRefused(t *testing.T) {
 	for _, pair := range [][2]any{
 		{[]byte{255}, []byte{254}}, {shown{1}, shown{2}}, {"\ufffd", "?"}, {struct{ A any }{"a"}, struct{ A any }{"b"}},
 		{[1]int{1}, [1]int{2}}, {map[int]string{1: "a"}, map[int]string{1: "b"}},
+		{struct{ Named }{Named{1}}, struct{ Named }{Named{2}}}, {struct{ *Named }{}, struct{ *Named }{&Named{}}}, {struct{ time.Time }{}, struct{ time.Time }{time.Unix(1, 0)}},
 	} {
 		for result, verdict := range map[int]Verdict{0: Linearizable, 1: Violation} {
 			r := NewRecorder()

@@ -147,7 +147,7 @@ def _plans(
     def arguments(name: str) -> tuple[Any, ...]:
         if name in args:
             return (args[name](chance),)
-        return (next(distinct),) if _takes_argument(ops[name]) else ()
+        return (next(distinct),) if _takes_argument(name, ops[name]) else ()
 
     def call() -> _Call:
         name = chance.choice(names)
@@ -156,9 +156,12 @@ def _plans(
     return [[call() for _ in range(calls)] for _ in range(threads)]
 
 
-def _takes_argument(function: Callable[..., Any]) -> bool:
+def _takes_argument(name: str, function: Callable[..., Any]) -> bool:
     positional = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-    parameters = inspect.signature(function).parameters.values()
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except ValueError:  # some methods that are written in C
+        raise TypeError(f"ops: the parameters of {name} are not known; wrap it: lambda target, value: target.…") from None
     required = [p for p in parameters if p.kind in positional and p.default is inspect.Parameter.empty]
     return len(required) > 1
 

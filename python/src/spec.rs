@@ -1,7 +1,9 @@
 //! Specifications in Python: states and operations are objects, which get numbers here.
 //!
-//! Objects that are equal have one number, by a dict; so states have to be hashable. An operation
-//! that cannot be hashed gets a number of its own, which only costs time.
+//! Objects that are equal have one number, by a dict; so states have to be hashable. But 1, True and
+//! 1.0 are equal, and a step may tell them apart: states are one only if they are of one kind, too,
+//! and so on inside of tuples and frozensets. An operation that cannot be hashed gets a number of its
+//! own, which only costs time.
 //!
 //! **What would make it unsound** is a step that changes the state it is given: one number would be
 //! two states. Such a state usually has another hash afterwards, and every hash is compared when
@@ -10,7 +12,7 @@
 use crate::rows::row;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyDict, PyInt, PyList, PyString, PyTuple};
+use pyo3::types::{PyBool, PyDict, PyFloat, PyFrozenSet, PyInt, PyList, PyString, PyTuple};
 use seriatim::Next;
 use seriatim::foreign::{Model, Operation};
 use std::cell::Cell;
@@ -41,19 +43,45 @@ struct Numbers {
     objects: Vec<Py<PyAny>>,
     /// What they had when they got their numbers.
     hashes: Vec<isize>,
+    /// Of objects that are equal, the last one.
     index: Py<PyDict>,
+    /// Of each object, the one before it that is equal and of another kind.
+    before: Vec<Option<u32>>,
 }
 
 impl Numbers {
     fn new(py: Python<'_>) -> Self {
-        Numbers { objects: Vec::new(), hashes: Vec::new(), index: PyDict::new(py).unbind() }
+        let index = PyDict::new(py).unbind();
+        Numbers { objects: Vec::new(), hashes: Vec::new(), index, before: Vec::new() }
     }
 
+    /// Equal objects have one number.
     fn of(&mut self, object: &Bound<'_, PyAny>) -> PyResult<u32> {
-        let index = self.index.bind(object.py());
-        if let Some(known) = index.get_item(object)? {
-            return known.extract();
+        match self.equal(object)? {
+            Some(known) => Ok(known),
+            None => self.add(object, None),
         }
+    }
+
+    /// Equal objects of one kind have one number.
+    fn of_kind(&mut self, object: &Bound<'_, PyAny>) -> PyResult<u32> {
+        let equal = self.equal(object)?;
+        let mut place = equal;
+        while let Some(known) = place {
+            if are_of_one_kind(self.objects[known as usize].bind(object.py()), object)? {
+                return Ok(known);
+            }
+            place = self.before[known as usize];
+        }
+        self.add(object, equal)
+    }
+
+    fn equal(&self, object: &Bound<'_, PyAny>) -> PyResult<Option<u32>> {
+        let known = self.index.bind(object.py()).get_item(object)?;
+        known.map(|known| known.extract()).transpose()
+    }
+
+    fn add(&mut self, object: &Bound<'_, PyAny>, before: Option<u32>) -> PyResult<u32> {
         if is_compared_by_identity(object)? {
             let kind = object.get_type().name()?;
             return Err(PyTypeError::new_err(format!(
@@ -61,10 +89,11 @@ impl Numbers {
                  a tuple or a frozen dataclass has"
             )));
         }
-        let next = self.objects.len() as u32;
-        index.set_item(object, next)?;
+        let (next, hash) = (self.objects.len() as u32, object.hash()?);
+        self.index.bind(object.py()).set_item(object, next)?;
+        self.before.push(before);
         self.objects.push(object.clone().unbind());
-        self.hashes.push(object.hash()?);
+        self.hashes.push(hash);
         Ok(next)
     }
 
@@ -77,6 +106,42 @@ impl Numbers {
         }
         Ok(true)
     }
+}
+
+/// Whether equal objects are of one type, and what is in tuples and frozensets, too; and zeros have
+/// one sign. What is in an object of a user's class is the matter of its `__eq__`.
+fn are_of_one_kind(one: &Bound<'_, PyAny>, other: &Bound<'_, PyAny>) -> PyResult<bool> {
+    if one.is(other) {
+        return Ok(true);
+    }
+    if !one.get_type().is(other.get_type()) {
+        return Ok(false);
+    }
+    if let (Ok(one), Ok(other)) = (one.cast::<PyFloat>(), other.cast::<PyFloat>()) {
+        return Ok(one.value().to_bits() == other.value().to_bits());
+    }
+    if let (Ok(one), Ok(other)) = (one.cast::<PyTuple>(), other.cast::<PyTuple>()) {
+        return all_of_one_kind(one.iter().zip(other.iter()));
+    }
+    if let (Ok(one), Ok(other)) = (one.cast::<PyFrozenSet>(), other.cast::<PyFrozenSet>()) {
+        let items = PyDict::new(one.py());
+        one.iter().try_for_each(|item| items.set_item(&item, &item))?;
+        let pairs = other.iter().map(|item| Ok((items.get_item(&item)?, item)));
+        let pairs: Vec<_> = pairs.collect::<PyResult<_>>()?;
+        return all_of_one_kind(pairs.into_iter().filter_map(|(one, item)| Some((one?, item))));
+    }
+    Ok(true)
+}
+
+fn all_of_one_kind<'py>(
+    pairs: impl IntoIterator<Item = (Bound<'py, PyAny>, Bound<'py, PyAny>)>,
+) -> PyResult<bool> {
+    for (one, other) in pairs {
+        if !are_of_one_kind(&one, &other)? {
+            return Ok(false);
+        }
+    }
+    Ok(true)
 }
 
 /// Whether an object of a user's class equals only itself although it has attributes.
@@ -106,7 +171,7 @@ pub fn read(
     let key = spec.getattr("key").ok().filter(|key| !key.is_none());
     let (mut processes, mut keys, mut states) =
         (Numbers::new(py), Numbers::new(py), Numbers::new(py));
-    states.of(&spec.getattr("initial")?)?;
+    states.of_kind(&spec.getattr("initial")?)?;
     let (classes, mut calls, mut operations) = (PyDict::new(py), Vec::new(), Vec::new());
     let mut parts = key.as_ref().map(|_| Vec::new());
     for (index, told) in rows.try_iter()?.enumerate() {
@@ -189,10 +254,10 @@ impl PythonSpec {
         }
         let mut states = self.states.lock().unwrap_or_else(PoisonError::into_inner);
         if let Ok(several) = next.cast::<PyList>() {
-            let several = several.iter().map(|state| states.of(&state));
+            let several = several.iter().map(|state| states.of_kind(&state));
             return Ok(Next::Many(several.collect::<PyResult<_>>()?));
         }
-        Ok(Next::One(states.of(&next)?))
+        Ok(Next::One(states.of_kind(&next)?))
     }
 
     /// Keeps what was raised, and says so.

@@ -3,6 +3,7 @@
 import asyncio
 import doctest
 import gzip
+import itertools
 import os
 import pathlib
 import queue
@@ -462,6 +463,22 @@ def test_operations_that_are_equal_but_not_the_same_are_told_apart():
     row = lambda arg, call: (0, "f", arg, None, call, call + 1)
     assert seriatim.check([row((True,), 0), row((True,), 2)], Kinds())
     assert seriatim.check([row((True,), 0), row((1,), 2)], Kinds()).verdict == "violation"
+
+
+@pytest.mark.parametrize("hold", [lambda value: value, lambda value: (0, (value,)), lambda value: frozenset([(value, 0)])])
+def test_states_that_are_equal_but_not_the_same_are_told_apart(hold):
+    class Shown(seriatim.Spec):
+        initial = hold(0.0)
+
+        def step(self, state, op, arg, result):
+            return hold(arg) if op == "write" else state if repr(hold(result)) == repr(state) else None
+
+    values = [0.0, False, 0, -0.0, 1, True, 1.0]
+    for first, second in itertools.product(values, repeat=2):
+        for read in (first, second):
+            rows = [(0, "write", first, None, 0, 1), (0, "write", second, None, 2, 3), (0, "read", None, read, 4, 5)]
+            expected = "linearizable" if repr(read) == repr(second) else "violation"
+            assert seriatim.check(rows, Shown()).verdict == expected, rows
 
 
 def test_a_recorder_is_used_by_what_the_collector_runs():

@@ -42,6 +42,11 @@ def test_exceptions_and_hangs_are_told():
         drive(make=queue.SimpleQueue, ops={"dequeue": lambda q: q.get()}, spec="queue", patience=0.2)
 
 
+def test_parameters_that_nobody_knows_are_asked_for():
+    with pytest.raises(TypeError, match="parameters of enqueue are not known; wrap it: lambda"):
+        drive(make=list, ops={"enqueue": max}, spec="queue")
+
+
 def test_nothing_concurrent_is_a_warning():
     with pytest.warns(UserWarning, match="nothing concurrent was tested"):
         drive(make=queue.SimpleQueue, ops=QUEUE, nil=queue.Empty, spec="queue", threads=1, runs=2)

@@ -10,7 +10,7 @@ class LogPanel {
   constructor(editor) {
     this.editor = editor;
     this.source = "log";
-    this.bytes = null; // of a log that is not shown as text
+    this.bytes = null; // of a log that is not shown as text, or not as it is
     this.maps = new Map();
     this.result = new Result($("log-result"), {
       share: () => this.thing(),
@@ -70,17 +70,18 @@ class LogPanel {
     this.source = source;
     this.bytes = bytes;
     const isPacked = (bytes[0] === 0x1f && bytes[1] === 0x8b) || (bytes[0] === 0x28 && bytes[1] === 0xb5);
-    let text = "";
+    let text = null;
     if (!isPacked && bytes.length <= LARGEST_TEXT) {
       try {
         text = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
-        this.bytes = null;
       } catch {
         // Not UTF-8: the module says what is wrong with it.
       }
     }
-    $("log-text").value = text;
-    this.name(this.bytes ? `${source}: ${bytes.length.toLocaleString("en")} bytes, not shown` : source);
+    $("log-text").value = text ?? "";
+    // Every end of a line is \n there: a text that has others is checked as it was, until it is changed by hand.
+    if (text === $("log-text").value) this.bytes = null;
+    this.name(text === null ? `${source}: ${bytes.length.toLocaleString("en")} bytes, not shown` : source);
   }
 
   /** What a link shows again. */

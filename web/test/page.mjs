@@ -105,6 +105,9 @@ async function logs() {
   check((await frame.locator("canvas").count()) > 0, "the report draws");
   check((await dropped("register.log.gz", gzipSync(example("register.log")))) === 0, "a compressed log");
   check((await dropped("kv-stale.edn", example("kv-stale.edn"))) === 1, "a log of Jepsen");
+  // In an area for text both values would end their lines alike.
+  const ends = '[{:process 0 :type :invoke :f :write :value "a\rb"} {:process 0 :type :ok :f :write :value "a\rb"}\n {:process 0 :type :invoke :f :read} {:process 0 :type :ok :f :read :value "a\nb"}]';
+  check((await dropped("ends.edn", Buffer.from(ends))) === 1, "ends of lines are told apart");
   // Bad input: the command's words.
   check((await dropped("bad.jsonl", Buffer.from('{"process":1,"op":"read","call":5,"return":3}\n'))) === 2, "a bad log");
   const said = await page.textContent("#log-result .complaint");

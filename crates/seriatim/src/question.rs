@@ -84,6 +84,10 @@ pub enum ChosenBy {
 const IN_VAIN: &str = "an order that also keeps the order of each process was looked for in vain, for as long as is \
      sensible: in the order that was found, operations of one process may have changed places";
 
+/// More threads than this are never begun, however many may be used. Each takes some of the mappings
+/// that a process may have, 65,530 on Linux; a thread that finds none for its stack ends the process.
+pub const MOST_THREADS: usize = 256;
+
 /// How long one of several specifications may take over a history that names none, without a time
 /// limit.
 const TIME_TO_GUESS: Duration = Duration::from_secs(10);
@@ -184,7 +188,8 @@ impl Question<'_> {
     /// The options, with one limit for all that is asked.
     fn options_under<'o>(&'o self, request: &'o Cancel) -> Options<'o> {
         let (cancel, strategies) = (Some(request), self.options.strategies.clone());
-        Options { cancel, strategies, ..self.options }
+        let threads = self.options.threads.min(MOST_THREADS);
+        Options { cancel, strategies, threads, ..self.options }
     }
 
     /// The specification for a history. Where nobody names it, every specification that can read

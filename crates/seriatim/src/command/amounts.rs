@@ -1,5 +1,6 @@
 //! Amounts on the command line: `90s`, `5m`, `4G`, `50%`, `8`.
 
+use crate::question::MOST_THREADS;
 use std::time::Duration;
 
 /// A duration: a number with `ns`, `us`, `ms`, `s`, `m` or `h`; seconds without.
@@ -28,6 +29,11 @@ pub fn bytes(text: &str) -> Result<usize, String> {
 pub fn positive(text: &str) -> Result<usize, String> {
     let number = text.parse().ok().filter(|&number| number > 0);
     number.ok_or("expected a whole number from 1 on".to_owned())
+}
+
+/// A number of threads: at least one, and no more than a process can have.
+pub fn threads(text: &str) -> Result<usize, String> {
+    positive(text).map(|number| number.min(MOST_THREADS))
 }
 
 /// A share: a number from 0 to 1, or a percentage.
@@ -65,6 +71,7 @@ mod tests {
         assert_eq!(share("10%"), Ok(0.1));
         assert_eq!(positive("2"), Ok(2));
         assert!(positive("0").is_err());
+        assert_eq!((threads("3"), threads("100000")), (Ok(3), Ok(MOST_THREADS)));
         for nonsense in ["", "-1s", "s", "1x", "NaN", "inf", "1e999h", "é"] {
             assert!(duration(nonsense).is_err(), "{nonsense}");
             assert!(bytes(nonsense).is_err(), "{nonsense}");

@@ -2,7 +2,7 @@
 
 use super::Exit;
 use super::Failure;
-use super::amounts::{duration, positive};
+use super::amounts::{duration, threads};
 use super::input::{Against, Input};
 use super::limits;
 use super::progress::{Company, ProgressLine};
@@ -32,7 +32,7 @@ pub struct Question {
     pub recorded: Recorded,
 
     /// The number of threads [default: all cores]
-    #[arg(long, value_name = "NUMBER", value_parser = positive)]
+    #[arg(long, value_name = "NUMBER", value_parser = threads)]
     threads: Option<usize>,
 
     /// Do not split objects by key

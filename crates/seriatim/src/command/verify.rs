@@ -1,6 +1,6 @@
 //! `seriatim verify`: is every run of an algorithm linearizable?
 
-use super::amounts::duration;
+use super::amounts::{duration, threads};
 use super::input::{constant, text_of};
 use super::limits;
 use super::lists::Lists;
@@ -144,7 +144,7 @@ pub struct Arguments {
     budget: Option<Duration>,
 
     /// The number of workers [default: all cores]
-    #[arg(long, value_name = "NUMBER")]
+    #[arg(long, value_name = "NUMBER", value_parser = threads)]
     jobs: Option<usize>,
 
     /// Write the history of a violation to this file, as JSON Lines

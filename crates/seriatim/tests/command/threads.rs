@@ -82,3 +82,16 @@ fn long_logs_are_told_alike_by_any_number_of_threads() {
     }
     compare(&files, &[&["-q"]]);
 }
+
+/// A process can have some 16,000 threads, and whoever begins one more is aborted.
+#[test]
+fn more_threads_may_be_asked_for_than_a_process_can_have() {
+    let file = folder("many-threads").join("map.jsonl");
+    let usual = ["gen", "map", "-n", "20000", "--threads", "8", "--keys", "5000"];
+    std::fs::write(&file, seriatim(&usual).exits(0).out).unwrap();
+    let file = file.to_str().unwrap();
+    let checked = |threads| seriatim(&["check", "-q", "--threads", threads, file]).exits(0).out;
+    assert_eq!(checked("100000"), checked("1"));
+    let explored = ["verify", "broken/treiber_aba", "--engine", "explore", "--jobs", "100000"];
+    seriatim(&explored).exits(1);
+}

@@ -45,6 +45,15 @@ public final class Library {
      * history names. A time of zero is no limit, and so are no threads: one for each core.
      */
     public record Options(String spec, Duration time, int threads) {
+        public Options {
+            if (spec != null && spec.indexOf(0) >= 0) {
+                throw new IllegalArgumentException("spec: expected a text without zeros, found " + spec);
+            }
+            if (time.isNegative() || threads < 0) {
+                throw new IllegalArgumentException("expected limits of at least 0, found " + time + " and " + threads + " threads");
+            }
+        }
+
         /** The usual ones under a specification. */
         public static Options of(String spec) {
             return new Options(spec, Duration.ZERO, 0);
@@ -160,9 +169,15 @@ public final class Library {
         if (options.spec() != null) {
             told.set(ADDRESS, at(OPTIONS, "spec"), arena.allocateFrom(options.spec()));
         }
-        told.set(JAVA_LONG, at(OPTIONS, "milliseconds"), options.time().toMillis());
+        told.set(JAVA_LONG, at(OPTIONS, "milliseconds"), milliseconds(options.time()));
         told.set(JAVA_INT, at(OPTIONS, "threads"), options.threads());
         return told;
+    }
+
+    /** Rounded up: none at all would be no limit. More than a hundred years is none either, and less than all numbers can hold. */
+    private static long milliseconds(Duration time) {
+        Duration longest = Duration.ofDays(36_500);
+        return time.compareTo(longest) > 0 ? 0 : time.plusNanos(999_999).toMillis();
     }
 
     private static long at(MemoryLayout layout, String field) {

@@ -63,6 +63,8 @@ public final class LibraryTest {
         refused(() -> library.check(nonsense, Options.of(null)), "<memory>:1:");
         byte[] queue = "{\"process\":0,\"op\":\"dequeue\",\"result\":1,\"call\":1,\"return\":2}".getBytes(StandardCharsets.UTF_8);
         refused(() -> library.check(queue, Options.of("quue")), "quue");
+        refused(() -> Options.of("queue\0").within(Duration.ZERO), "without zeros");
+        refused(() -> Options.of("queue").within(Duration.ofMillis(-1)), "at least 0");
         expect(library.check(queue, Options.of("queue")).verdict() == Verdict.VIOLATION, "1 was never enqueued");
     }
 
@@ -109,6 +111,10 @@ public final class LibraryTest {
             return state + 1;
         });
         expect(library.check(slow, many, hurried).verdict() == Verdict.UNKNOWN, "20,000 steps take 20 s");
+        Options atOnce = Options.of(null).within(Duration.ofNanos(1));
+        expect(library.check(slow, many, atOnce).verdict() == Verdict.UNKNOWN, "a nanosecond is a limit");
+        Options forever = Options.of(null).within(Duration.ofSeconds(Long.MAX_VALUE));
+        expect(library.check(tickets, taken(0, 1), forever).verdict() == Verdict.LINEARIZABLE, "no limit");
     }
 
     static void pause() {
