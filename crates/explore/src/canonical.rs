@@ -62,18 +62,22 @@ pub struct Canonical {
     pub renamings: Vec<Renaming>,
 }
 
-/// A slot whose content has a name: where it lies, and whether it is a node or a value.
-type Name = (usize, bool);
+/// Where slots lie whose contents have names.
+#[derive(Default)]
+struct Named {
+    nodes: Vec<usize>,
+    values: Vec<usize>,
+}
 
 /// The slots whose contents have names, found out once.
 struct Names {
     /// Shared slots, but for arrays by thread.
-    shared: Vec<Name>,
+    shared: Named,
     /// Those of arrays by thread.
-    arrays: Vec<Name>,
+    arrays: Named,
     /// The registers that matter at each location.
-    registers: Vec<Vec<Name>>,
-    structs: Vec<Vec<Name>>,
+    registers: Vec<Named>,
+    structs: Vec<Named>,
 }
 
 /// The slots that refer to nodes, and what can be read of such a node.
@@ -165,7 +169,7 @@ impl Canonical {
         state: &State,
         mentioned: u8,
     ) -> Result<(), TooManyNodes> {
-        let shared = (self.naming.nodes.len(), self.naming.values);
+        let shared = (self.naming.nodes.len(), self.naming.values, self.naming.named_values);
         let numbers =
             (!self.heap).then(|| (self.naming.nodes.clone(), self.naming.numbers.clone()));
         let encode_all = self.ties.iter().any(|tie| !tie.resolved);
@@ -187,8 +191,7 @@ impl Canonical {
                     named.for_each(|node| numbers[node as usize] = UNKNOWN);
                 }
             }
-            self.naming.values = shared.1;
-            self.todo = shared.0;
+            (self.todo, self.naming.values, self.naming.named_values) = shared;
             self.consider(subject, codec, state, mentioned)?;
         }
         Ok(())
@@ -247,13 +250,15 @@ impl Canonical {
         self.naming.numbers.clear();
         self.naming.numbers.resize(cells, UNKNOWN);
         self.naming.values = if self.values { [UNNAMED; 8] } else { Renaming::IDENTITY.values };
+        self.naming.named_values = if self.values { 0 } else { 8 };
         self.todo = 0;
-        for (at, is_node) in &self.names.shared {
-            self.naming.name(*is_node, state.words[*at]);
-        }
+        let Named { nodes, values } = &self.names.shared;
+        nodes.iter().for_each(|at| self.naming.name_node(state.words[*at]));
+        values.iter().for_each(|at| self.naming.name_value(state.words[*at]));
         self.close(subject, state)
     }
 
+    /// Names what the nodes hold that have a name.
     fn close(&mut self, subject: &Subject, state: &State) -> Result<(), TooManyNodes> {
         let stride = subject.machine.node_stride();
         while let Some(node) = self.naming.nodes.get(self.todo).copied().flatten() {
@@ -261,11 +266,10 @@ impl Canonical {
             let node = node as usize;
             let cells = &state.heap[node * stride..(node + 1) * stride];
             let mask = self.naming.readable.get(node).copied().unwrap_or(u64::MAX);
-            for (at, is_node) in &self.names.structs[(cells[0] & (FREED - 1)) as usize] {
-                if mask >> at & 1 == 1 {
-                    self.naming.name(*is_node, cells[at + 1]);
-                }
-            }
+            let Named { nodes, values } = &self.names.structs[(cells[0] & (FREED - 1)) as usize];
+            let is_read = |at: &&usize| mask >> **at & 1 == 1;
+            nodes.iter().filter(is_read).for_each(|at| self.naming.name_node(cells[at + 1]));
+            values.iter().filter(is_read).for_each(|at| self.naming.name_value(cells[at + 1]));
         }
         if self.naming.nodes.len() > MAX_NODES { Err(TooManyNodes) } else { Ok(()) }
     }
@@ -276,7 +280,10 @@ impl Canonical {
         let roles = &subject.machine.steps.threads;
         let mut order = std::mem::take(&mut self.naming.order);
         let stands = |thread: &usize| (roles[*thread].role, self.naming.locations[*thread]);
-        order.put_in_order_by_key(stands);
+        // Most steps leave it as it was.
+        if !order.is_sorted_by_key(stands) {
+            order.put_in_order_by_key(stands);
+        }
         let mut keys = std::mem::take(&mut self.keys);
         let mut start = 0;
         while start < order.len() {
@@ -356,19 +363,26 @@ impl Canonical {
         state: &State,
         mentioned: u8,
     ) -> Result<(), TooManyNodes> {
-        for (at, is_node) in &self.names.arrays {
+        let Named { nodes, values } = &self.names.arrays;
+        for at in nodes {
             let source = self.naming.source(subject.thread_array(*at), *at);
-            self.naming.name(*is_node, state.words[source]);
+            self.naming.name_node(state.words[source]);
+        }
+        for at in values {
+            let source = self.naming.source(subject.thread_array(*at), *at);
+            self.naming.name_value(state.words[source]);
         }
         self.close(subject, state)?;
         for place in 0..self.naming.order.len() {
             let thread = self.naming.order[place];
-            let base = subject.machine.register_base(thread);
-            for (register, is_node) in &self.names.registers[self.naming.locations[thread] as usize]
-            {
-                self.naming.name(*is_node, state.words[base + register]);
+            let words = &state.words[subject.machine.register_base(thread)..];
+            let location = self.naming.locations[thread] as usize;
+            let Named { nodes, values } = &self.names.registers[location];
+            nodes.iter().for_each(|register| self.naming.name_node(words[*register]));
+            values.iter().for_each(|register| self.naming.name_value(words[*register]));
+            if self.todo < self.naming.nodes.len() {
+                self.close(subject, state)?;
             }
-            self.close(subject, state)?;
         }
         if !self.heap {
             self.keep_numbers();
@@ -419,22 +433,28 @@ impl Canonical {
         }
         (self.naming.order.len()..MAX_THREADS).for_each(|t| threads[t] = t as u8);
         let (mut open, mut count) = ([0; 8], 0);
-        for value in 0..8 {
-            if self.naming.values[value] == UNNAMED && mentioned >> value & 1 == 1 {
+        let mut left = mentioned;
+        while left != 0 {
+            let value = left.trailing_zeros() as usize;
+            left &= left - 1;
+            if self.naming.values[value] == UNNAMED {
                 open[count] = value;
                 count += 1;
             }
         }
         let open = &mut open[..count];
-        let used = 8 - self.naming.values.iter().filter(|v| **v == UNNAMED).count();
+        let used = usize::from(self.naming.named_values);
         loop {
             let mut values = self.naming.values;
             for (i, value) in open.iter().enumerate() {
                 values[*value] = (used + i) as u8;
             }
-            let rest = values.iter_mut().filter(|v| **v == UNNAMED);
-            for (value, name) in rest.zip(used + open.len()..) {
-                *value = name as u8;
+            let mut next = (used + open.len()) as u8;
+            for value in &mut values {
+                if *value == UNNAMED {
+                    *value = next;
+                    next += 1;
+                }
             }
             let renaming = Renaming { threads, values };
             if !self.renamings.contains(&renaming) {
@@ -448,48 +468,66 @@ impl Canonical {
 }
 
 impl Naming {
-    /// Names a node or a value, unless it has a name.
-    fn name(&mut self, is_node: bool, word: i32) {
+    /// Names a node, unless it has a name.
+    #[inline]
+    fn name_node(&mut self, word: i32) {
         if word == NULL {
             return;
         }
-        if is_node {
-            let number = &mut self.numbers[word as usize];
-            if *number == UNKNOWN {
-                *number = self.nodes.len() as u32;
-                self.nodes.push(Some(word as u32));
-            }
-        } else if self.values[word as usize] == UNNAMED {
-            let used = self.values.iter().filter(|v| **v != UNNAMED).count();
-            let used = if is_broken(Sabotage::WrongCanonicalForm) { 0 } else { used };
-            self.values[word as usize] = used as u8;
+        let number = &mut self.numbers[word as usize];
+        if *number == UNKNOWN {
+            *number = self.nodes.len() as u32;
+            self.nodes.push(Some(word as u32));
         }
+    }
+
+    /// Names a value, unless it has a name.
+    #[inline]
+    fn name_value(&mut self, word: i32) {
+        if word == NULL || self.values[word as usize] != UNNAMED {
+            return;
+        }
+        let used = if is_broken(Sabotage::WrongCanonicalForm) { 0 } else { self.named_values };
+        self.values[word as usize] = used;
+        self.named_values += 1;
     }
 }
 
 impl Names {
     fn of(subject: &Subject) -> Names {
         let steps = &subject.machine.steps;
-        let name = |at: usize, kind: Kind| match kind.scalar {
-            Scalar::Ref(_) => Some((at, true)),
-            Scalar::Value => Some((at, false)),
-            _ => None,
-        };
-        let slots = |slots: &[Slot]| -> Vec<Name> {
-            slots.iter().enumerate().filter_map(|(at, slot)| name(at, slot.kind)).collect()
-        };
-        let in_array = |(at, _): &Name| subject.thread_array(*at).is_some();
-        let (arrays, shared) = slots(&steps.shared).into_iter().partition(in_array);
+        let slots = |slots: &[Slot]| Named::among(kinds(slots));
+        let in_array = |(at, _): &(usize, Kind)| subject.thread_array(*at).is_some();
+        let (arrays, shared): (Vec<_>, Vec<_>) = kinds(&steps.shared).partition(in_array);
         let at = |location: &Location| {
-            location.registers.iter().filter_map(|(r, kind)| name(*r as usize, *kind)).collect()
+            Named::among(location.registers.iter().map(|(r, kind)| (*r as usize, *kind)))
         };
         Names {
-            shared,
-            arrays,
+            shared: Named::among(shared.into_iter()),
+            arrays: Named::among(arrays.into_iter()),
             registers: subject.locations.iter().map(at).collect(),
             structs: steps.structs.iter().map(|layout| slots(&layout.slots)).collect(),
         }
     }
+}
+
+impl Named {
+    fn among(slots: impl Iterator<Item = (usize, Kind)>) -> Named {
+        let mut named = Named::default();
+        for (at, kind) in slots {
+            match kind.scalar {
+                Scalar::Ref(_) => named.nodes.push(at),
+                Scalar::Value => named.values.push(at),
+                _ => {}
+            }
+        }
+        named
+    }
+}
+
+/// Where slots lie, and of which kind they are.
+fn kinds(slots: &[Slot]) -> impl Iterator<Item = (usize, Kind)> + '_ {
+    slots.iter().enumerate().map(|(at, slot)| (at, slot.kind))
 }
 
 impl ReadableNames {

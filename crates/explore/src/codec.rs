@@ -47,6 +47,8 @@ pub struct Naming {
     pub readable: Vec<u64>,
     /// The name of each value.
     pub values: [u8; 8],
+    /// How many values have a name.
+    pub named_values: u8,
 }
 
 impl Naming {
@@ -132,6 +134,7 @@ impl Codec {
     pub fn encode(&self, subject: &Subject, state: &State, naming: &Naming, into: &mut Packer) {
         let machine = &subject.machine;
         let widths = widths(naming.nodes.len() as u32);
+        let words = state.words.as_slice();
         into.clear();
         into.put(0, COUNT_BITS);
         into.put(naming.nodes.len() as u32, COUNT_BITS);
@@ -140,10 +143,10 @@ impl Codec {
         }
         for field in &self.shared {
             let source = naming.source(subject.thread_array(field.at), field.at);
-            self.put(*field, state.words[source], naming, widths, into);
+            self.put(*field, words[source], naming, widths, into);
         }
         for thread in &naming.order {
-            let words = &state.words[machine.register_base(*thread)..];
+            let words = &words[machine.register_base(*thread)..];
             for field in &self.registers[naming.locations[*thread] as usize] {
                 self.put(*field, words[field.at], naming, widths, into);
             }
@@ -166,29 +169,21 @@ impl Codec {
                 continue;
             };
             let cells = &state.heap[*node as usize * stride..][..stride];
-            let mask = naming.readable.get(*node as usize).copied().unwrap_or(u64::MAX);
-            self.put_node(cells, mask, naming, widths, into);
-        }
-    }
-
-    fn put_node(
-        &self,
-        cells: &[i32],
-        mask: u64,
-        naming: &Naming,
-        widths: Widths,
-        into: &mut Packer,
-    ) {
-        let tag = cells[0] & (FREED - 1);
-        into.put(tag as u32 + 1, self.tag_bits);
-        if self.freed {
-            into.put(u32::from(cells[0] & FREED != 0), 1);
-        }
-        for field in &self.structs[tag as usize] {
-            if mask >> field.at & 1 == 1 {
-                self.put(*field, cells[field.at + 1], naming, widths, into);
-            } else {
-                into.put(0, field.bits(widths));
+            let tag = cells[0] & (FREED - 1);
+            into.put(tag as u32 + 1, self.tag_bits);
+            if self.freed {
+                into.put(u32::from(cells[0] & FREED != 0), 1);
+            }
+            // The fields of a node lie one after the other.
+            let fields = self.structs[tag as usize].iter().zip(&cells[1..]);
+            let mut mask = naming.readable.get(*node as usize).copied().unwrap_or(u64::MAX);
+            for (field, word) in fields {
+                if mask & 1 == 1 {
+                    self.put(*field, *word, naming, widths, into);
+                } else {
+                    into.put(0, field.bits(widths));
+                }
+                mask >>= 1;
             }
         }
     }
@@ -231,12 +226,13 @@ impl Codec {
             }
             let freed = if self.freed { from.take(1) as i32 * FREED } else { 0 };
             cells[0] = (tag as i32 - 1) | freed;
-            for field in &self.structs[tag as usize - 1] {
-                cells[field.at + 1] = self.take(*field, widths, &mut from);
+            for (field, cell) in self.structs[tag as usize - 1].iter().zip(&mut cells[1..]) {
+                *cell = self.take(*field, widths, &mut from);
             }
         }
     }
 
+    #[inline(always)]
     fn put(&self, field: Field, word: i32, naming: &Naming, widths: Widths, into: &mut Packer) {
         let bits = field.bits(widths);
         if word == NULL && field.nullable {

@@ -45,6 +45,9 @@ const SHARDS: u32 = 16;
 /// How many answers of each sort a worker remembers.
 const REMEMBERED: usize = 1 << 18;
 
+/// So many configurations are sooner looked through than hashed.
+const FEW: usize = 24;
+
 /// The set without configurations: the run so far is not allowed by the specification.
 pub const EMPTY: SetId = SetId(0);
 
@@ -106,6 +109,8 @@ pub struct Memos {
     renamed_words: FxHashMap<(u16, Renaming), u16>,
     included: Memo<(SetId, SetId), bool>,
     known: Memo<SetId, (u8, u64)>,
+    /// Of states of the specification: the values that occur, and the beginning of a hash.
+    described: Vec<Option<(u8, FxHasher)>>,
     operations: FxHashMap<Message, u16>,
     results: FxHashMap<Message, u16>,
 }
@@ -121,6 +126,7 @@ impl Default for Memos {
             renamed_words: FxHashMap::default(),
             included: Memo::new(REMEMBERED),
             known: Memo::new(REMEMBERED),
+            described: vec![],
             operations: FxHashMap::default(),
             results: FxHashMap::default(),
         }
@@ -131,7 +137,9 @@ impl Memos {
     /// How many bytes it takes, roughly.
     pub fn bytes(&self) -> usize {
         let memos = self.calls.bytes() + self.returns.bytes() + self.renamed.bytes();
-        let tables = self.effects.len() * 64 + self.renamed_states.len() * 24;
+        let tables = self.effects.len() * 64
+            + self.renamed_states.len() * 24
+            + self.described.len() * size_of::<Option<(u8, FxHasher)>>();
         memos + self.included.bytes() + self.known.bytes() + tables
     }
 }
@@ -173,7 +181,8 @@ impl Configurations {
             initial.extend((0..all.threads).map(|_| Datum::Int(0)));
         }
         let state = write(&all.states).intern(initial);
-        let start = all.intern(subject, vec![Config::from(state) << STATE_SHIFT]);
+        let context = &mut Context { subject, memos: &mut Memos::default() };
+        let start = all.intern(context, vec![Config::from(state) << STATE_SHIFT]);
         Ok((all, start))
     }
 
@@ -211,7 +220,7 @@ impl Configurations {
         let status = called(operation);
         let mut next = self.copy(set);
         next.iter_mut().for_each(|c| *c = with_status(*c, thread, status));
-        let result = self.intern(context.subject, next);
+        let result = self.intern(context, next);
         context.memos.calls.insert(key, result);
         Ok(result)
     }
@@ -241,7 +250,7 @@ impl Configurations {
             Mode::Points => left,
             _ => self.roots(context, left)?,
         };
-        let found = self.intern(context.subject, roots);
+        let found = self.intern(context, roots);
         context.memos.returns.insert(key, found);
         Ok(found)
     }
@@ -257,7 +266,7 @@ impl Configurations {
         for config in self.copy(set) {
             self.push_effects(context, config, thread, &mut next)?;
         }
-        Ok(self.intern(context.subject, next))
+        Ok(self.intern(context, next))
     }
 
     /// Whether the specification blocks as well: in some configuration no thread has taken effect
@@ -298,7 +307,7 @@ impl Configurations {
         for config in &mut next {
             *config = self.rename_config(context, *config, by)?;
         }
-        let result = self.intern(context.subject, next);
+        let result = self.intern(context, next);
         context.memos.renamed.insert((set, *by), result);
         Ok(result)
     }
@@ -347,7 +356,7 @@ impl Configurations {
         self.facts(memos, set).1
     }
 
-    fn intern(&self, subject: &Subject, mut configs: Vec<Config>) -> SetId {
+    fn intern(&self, context: &mut Context<'_>, mut configs: Vec<Config>) -> SetId {
         if configs.is_empty() {
             return EMPTY;
         }
@@ -358,7 +367,7 @@ impl Configurations {
         if let Some(number) = read(lock).slices.find(&configs) {
             return SetId(number * SHARDS + shard);
         }
-        let facts = self.describe(subject, &configs);
+        let facts = self.describe(context, &configs);
         let mut sets = write(lock);
         let number = sets.slices.intern(&configs);
         if number as usize == sets.facts.len() {
@@ -368,17 +377,20 @@ impl Configurations {
     }
 
     /// The values that occur in configurations, and a number that depends on their content alone.
-    fn describe(&self, subject: &Subject, configs: &[Config]) -> (u8, u64) {
+    fn describe(&self, context: &mut Context<'_>, configs: &[Config]) -> (u8, u64) {
         let (states, operations, results) =
             (read(&self.states), read(&self.operations), read(&self.results));
-        let methods = &subject.machine.steps.methods;
+        let methods = &context.subject.machine.steps.methods;
+        let described = &mut context.memos.described;
+        described.resize(described.len().max(states.len()), None);
         let mut mask = 0;
         let mut print = 0u64;
         for config in configs {
-            let state = states.get((config >> STATE_SHIFT) as u32);
-            state.iter().for_each(|datum| mark_values(datum, &mut mask));
-            let mut hasher = FxHasher::default();
-            state.hash(&mut hasher);
+            let state = (config >> STATE_SHIFT) as u32;
+            let describe = || describe_state(states.get(state));
+            let (values, hasher) = described[state as usize].get_or_insert_with(describe);
+            mask |= *values;
+            let mut hasher = hasher.clone();
             for thread in 0..self.threads {
                 let (kind, message) = match Status::of(status(*config, thread)) {
                     Status::Idle => (0, None),
@@ -404,7 +416,7 @@ impl Configurations {
         context: &mut Context<'_>,
         from: Vec<Config>,
     ) -> Result<Vec<Config>, SpecStop> {
-        let mut seen: FxHashSet<Config> = from.iter().copied().collect();
+        let mut seen = FxHashSet::default();
         let mut all = from;
         let mut next = Vec::new();
         let mut at = 0;
@@ -412,7 +424,20 @@ impl Configurations {
             for thread in 0..self.threads {
                 self.push_effects(context, all[at], thread, &mut next)?;
             }
-            all.extend(next.drain(..).filter(|c| seen.insert(*c)));
+            for config in next.drain(..) {
+                let is_new = match all.len() <= FEW {
+                    true => !all.contains(&config),
+                    false => {
+                        if seen.is_empty() {
+                            seen.extend(all.iter().copied());
+                        }
+                        seen.insert(config)
+                    }
+                };
+                if is_new {
+                    all.push(config);
+                }
+            }
             at += 1;
         }
         Ok(all)
@@ -429,6 +454,9 @@ impl Configurations {
             for thread in 0..self.threads {
                 self.push_effects(context, *config, thread, &mut later)?;
             }
+        }
+        if later.len() <= FEW {
+            return Ok(closed.into_iter().filter(|c| !later.contains(c)).collect());
         }
         let later: FxHashSet<Config> = later.into_iter().collect();
         Ok(closed.into_iter().filter(|c| !later.contains(c)).collect())
@@ -632,6 +660,14 @@ fn mark_words(kinds: &[Kind], words: &[i32], mask: &mut u8) {
             *mask |= 1 << word;
         }
     }
+}
+
+/// The values that occur in a state of the specification, and a hash that begins with it.
+fn describe_state(state: &SpecState) -> (u8, FxHasher) {
+    let (mut values, mut hasher) = (0, FxHasher::default());
+    state.iter().for_each(|datum| mark_values(datum, &mut values));
+    state.hash(&mut hasher);
+    (values, hasher)
 }
 
 fn mark_values(datum: &Datum, mask: &mut u8) {

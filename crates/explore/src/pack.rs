@@ -16,6 +16,7 @@ impl Packer {
     }
 
     /// Writes the lowest `width` bits (at most 32) of a number.
+    #[inline]
     pub fn put(&mut self, number: u32, width: u32) {
         self.current |= u64::from(number) << self.filled;
         self.filled += width;
@@ -43,26 +44,29 @@ impl Packer {
 
 /// Reads what a [`Packer`] wrote.
 pub struct Unpacker<'a> {
-    words: &'a [u32],
-    at: u32,
+    words: std::slice::Iter<'a, u32>,
+    current: u64,
+    filled: u32,
 }
 
 impl<'a> Unpacker<'a> {
     /// Reads from the beginning.
     pub fn new(words: &'a [u32]) -> Self {
-        Unpacker { words, at: 0 }
+        Unpacker { words: words.iter(), current: 0, filled: 0 }
     }
 
     /// The next number of this width.
+    #[inline]
     pub fn take(&mut self, width: u32) -> u32 {
-        if width == 0 {
-            return 0;
+        if self.filled < width {
+            let next = self.words.next().copied().unwrap_or(0);
+            self.current |= u64::from(next) << self.filled;
+            self.filled += 32;
         }
-        let (word, shift) = ((self.at / 32) as usize, self.at % 32);
-        let low = u64::from(self.words[word]);
-        let high = u64::from(self.words.get(word + 1).copied().unwrap_or(0));
-        self.at += width;
-        (((high << 32 | low) >> shift) & ((1 << width) - 1)) as u32
+        let number = self.current & ((1 << width) - 1);
+        self.current >>= width;
+        self.filled -= width;
+        number as u32
     }
 }
 

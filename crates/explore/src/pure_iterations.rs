@@ -125,8 +125,8 @@ pub struct Retired {
     nodes: u64,
     /// The nodes that a thread has for itself alone.
     fresh: u64,
-    /// For each slot, the nodes that it does not reach and that are not fresh.
-    gone: [u64; MOST],
+    /// For each slot, the nodes that it reaches.
+    reached: [u64; MOST],
 }
 
 /// A reference that a thread holds: to a node of which struct, and to which.
@@ -195,7 +195,26 @@ impl PureIterations {
     /// Which nodes of a state are retired.
     pub fn retired(&self, subject: &Subject, state: &State) -> Retired {
         let machine = &subject.machine;
-        let nodes = nodes(machine, state);
+        let mut reached = [0; MOST];
+        let is_small = state.heap.len() <= 64 * machine.node_stride();
+        for (slot, reached) in self.slots.iter().zip(&mut reached) {
+            *reached = match is_small {
+                true => self.reached_of_few(machine, state, *slot as usize),
+                false => nodes_reached(machine, state, *slot as usize),
+            };
+        }
+        let (nodes, fresh) = (nodes(machine, state), self.fresh(subject, state));
+        Retired { slots: self.slots.len(), nodes, fresh, reached }
+    }
+
+    /// The same after a step that left memory as it was.
+    pub fn retired_later(&self, subject: &Subject, before: &Retired, state: &State) -> Retired {
+        Retired { fresh: self.fresh(subject, state), ..*before }
+    }
+
+    /// The nodes that a thread has for itself alone.
+    fn fresh(&self, subject: &Subject, state: &State) -> u64 {
+        let machine = &subject.machine;
         let mut fresh = 0;
         for thread in 0..machine.thread_count() {
             let base = machine.register_base(thread);
@@ -206,16 +225,7 @@ impl PureIterations {
                 }
             }
         }
-        let mut gone = [0; MOST];
-        let is_small = state.heap.len() <= 64 * machine.node_stride();
-        for (slot, gone) in self.slots.iter().zip(&mut gone) {
-            let reached = match is_small {
-                true => self.reached_of_few(machine, state, *slot as usize),
-                false => reached(machine, state, *slot as usize),
-            };
-            *gone = nodes & !fresh & !reached;
-        }
-        Retired { slots: self.slots.len(), nodes, fresh, gone }
+        fresh
     }
 
     /// The nodes that a shared slot reaches, of a state that has at most 64.
@@ -238,7 +248,7 @@ impl PureIterations {
     /// Whether a register of a thread refers to a node that is retired for a slot.
     fn holds(&self, retired: &Retired, word: i32, slot: u32) -> bool {
         let bit = self.slots.iter().position(|s| *s == slot);
-        bit.is_some_and(|bit| contains(retired.gone[bit], word))
+        bit.is_some_and(|bit| contains(retired.gone(bit), word))
     }
 
     /// Whether the next step of a thread is a failing `cas` on a node that is retired for every
@@ -259,15 +269,16 @@ impl PureIterations {
         })
     }
 
-    /// Whether an iteration of some thread is bound to be pure.
+    /// Whether an iteration of one of these threads is bound to be pure.
     pub fn is_doomed(
         &self,
         subject: &Subject,
         state: &State,
         retired: &Retired,
+        mut threads: Range<usize>,
         dooms: &mut Dooms,
     ) -> bool {
-        (0..subject.machine.thread_count()).any(|thread| {
+        threads.any(|thread| {
             let (location, attempt) = self.attempt(subject, state, thread);
             let pc = subject.locations[location as usize].pc;
             let understood = attempt.restart.is_some_and(|restart| restart != pc);
@@ -301,7 +312,9 @@ impl PureIterations {
         null: u16,
         known: &'d mut Vec<Vec<(u16, Vec<Suspicion>)>>,
     ) -> &'d mut Vec<Suspicion> {
-        known.resize_with(self.attempts.len(), Vec::new);
+        if known.is_empty() {
+            known.resize_with(self.attempts.len(), Vec::new);
+        }
         let here = &mut known[location as usize];
         let at = here.iter().position(|(mask, _)| *mask == null).unwrap_or_else(|| {
             let premises = self.premises(subject, &self.attempts[location as usize], null);
@@ -375,17 +388,18 @@ impl PureIterations {
         analysis.is_doomed(pc, restart, premise, null.collect())
     }
 
-    /// A thread whose next step can be taken at once, and what is seen of it: a `cas` that is bound
-    /// to fail, or a load of final fields. The state after it is left in `to`.
+    /// The first of these threads whose next step can be taken at once, and what is seen of it: a
+    /// `cas` that is bound to fail, or a load of final fields. The state after it is left in `to`.
     pub fn overdue(
         &self,
         subject: &Subject,
         state: &State,
         retired: &Retired,
+        mut threads: Range<usize>,
         to: &mut State,
     ) -> Option<(usize, Seen)> {
-        let thread = (0..subject.machine.thread_count())
-            .find(|thread| self.is_overdue(subject, state, retired, *thread, to))?;
+        let thread =
+            threads.find(|thread| self.is_overdue(subject, state, retired, *thread, to))?;
         let seen = subject.machine.run(state, thread, &mut Choices::default(), to).ok()?;
         Some((thread, seen))
     }
@@ -477,9 +491,14 @@ impl Attempt {
 }
 
 impl Retired {
+    /// The nodes that are retired for a slot.
+    fn gone(&self, bit: usize) -> u64 {
+        self.nodes & !self.fresh & !self.reached[bit]
+    }
+
     /// The nodes that are retired for every slot.
     fn everywhere(&self) -> u64 {
-        self.gone[..self.slots].iter().fold(self.nodes, |all, gone| all & gone)
+        (0..self.slots).fold(self.nodes, |all, bit| all & self.gone(bit))
     }
 
     /// Whether a reference leads to a node that no thread has for itself alone. Nodes from the 65th
@@ -492,8 +511,8 @@ impl Retired {
     /// Whether a step neither brought a retired node back nor wrote one that is retired for every
     /// slot.
     pub fn stays(&self, later: &Retired, written: u64) -> bool {
-        let mut both = self.gone[..self.slots].iter().zip(&later.gone);
-        both.all(|(before, after)| before & !after == 0) && self.everywhere() & written == 0
+        (0..self.slots).all(|bit| self.gone(bit) & !later.gone(bit) == 0)
+            && self.everywhere() & written == 0
     }
 }
 
@@ -520,7 +539,7 @@ fn nodes(machine: &Machine, state: &State) -> u64 {
 }
 
 /// The nodes that a shared slot reaches, those from the 65th on left out.
-fn reached(machine: &Machine, state: &State, slot: usize) -> u64 {
+fn nodes_reached(machine: &Machine, state: &State, slot: usize) -> u64 {
     let stride = machine.node_stride();
     let mut seen = 0u64;
     let mut todo = [0u16; 256];

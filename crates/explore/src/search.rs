@@ -217,10 +217,11 @@ impl<'s> Search<'s> {
             }
             self.common.codec.decode(self.common.subject, states.key(at), &mut from);
             let result = worker.expand(&from, states.set(at), &mut |key, orbit| {
-                let target = shard_of(key);
+                let hash = hash(key, 0);
+                let target = shard_of(hash);
                 sent |= 1 << target;
                 let parcel = &mut parcels[target];
-                parcel.push(orbit.len() as u32);
+                parcel.extend([hash as u32, orbit.len() as u32]);
                 parcel.extend(orbit.iter().map(|(_, set)| set.0));
                 parcel.extend_from_slice(key);
             });
@@ -245,13 +246,13 @@ impl<'s> Search<'s> {
             let parcel = std::mem::take(&mut locked(parcels)[shard]);
             let mut at = 0;
             while at < parcel.len() {
-                let count = parcel[at] as usize;
-                let start = at + 1 + count;
+                let (hash, count) = (parcel[at], parcel[at + 1] as usize);
+                let start = at + 2 + count;
                 orbit.clear();
-                orbit.extend(parcel[at + 1..start].iter().map(|set| SetId(*set)));
+                orbit.extend(parcel[at + 2..start].iter().map(|set| SetId(*set)));
                 let key = &parcel[start..start + length(parcel[start])];
                 at = start + key.len();
-                let result = self.discover(worker, &mut states, key, &orbit, &mut found);
+                let result = self.discover(worker, &mut states, (key, hash), &orbit, &mut found);
                 if let Err(halt) = result {
                     return Err((StateRef { shard: shard as u32, at: states.end() }, halt));
                 }
@@ -263,22 +264,22 @@ impl<'s> Search<'s> {
         Ok(())
     }
 
-    /// Stores a product state unless one that is at least as good was met.
+    /// Stores a product state, given with the hash of its words alone, unless one that is at least
+    /// as good was met.
     fn discover(
         &self,
         worker: &mut Worker<'_>,
         states: &mut Shard,
-        key: &[u32],
+        (key, plain): (&[u32], u32),
         orbit: &[SetId],
         found: &mut Vec<u32>,
     ) -> Result<(), Halt> {
         let antichain = self.common.options.reductions.antichain;
         let configurations = &self.common.configurations;
-        let mut seed = |set: SetId| match antichain {
-            true => 0,
-            false => configurations.print(&mut worker.memos, set) as u32,
+        let hash = match antichain {
+            true => plain,
+            false => hash(key, configurations.print(&mut worker.memos, orbit[0]) as u32) as u32,
         };
-        let hash = hash(key, seed(orbit[0])) as u32;
         states.find(key, hash, found);
         if found.iter().any(|at| orbit.contains(&states.set(*at))) {
             return Ok(());
@@ -349,8 +350,10 @@ impl Lead<'_, '_> {
         }
         let orbit: Vec<SetId> = worker.orbit().iter().map(|(_, set)| *set).collect();
         let key = worker.canonical.key.clone();
-        let mut states = locked(&search.shards[shard_of(&key)]);
-        if let Err(halt) = search.discover(&mut worker, &mut states, &key, &orbit, &mut vec![]) {
+        let hash = hash(&key, 0);
+        let mut states = locked(&search.shards[shard_of(hash)]);
+        let first = (&*key, hash as u32);
+        if let Err(halt) = search.discover(&mut worker, &mut states, first, &orbit, &mut vec![]) {
             return ending(halt, StateRef { shard: 0, at: 0 });
         }
         drop(states);

@@ -292,12 +292,9 @@ impl<'r, 's> Review<'r, 's> {
         let met = match &self.keys {
             Some(keys) => keys.contains(key),
             None => {
-                let mut places = Vec::new();
-                locked(&self.search.shards[shard_of(key)]).find(
-                    key,
-                    hash(key, 0) as u32,
-                    &mut places,
-                );
+                let (hash, mut places) = (hash(key, 0), Vec::new());
+                let shard = locked(&self.search.shards[shard_of(hash)]);
+                shard.find(key, hash as u32, &mut places);
                 !places.is_empty()
             }
         };

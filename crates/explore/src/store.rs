@@ -179,9 +179,9 @@ fn next_place(table: &[u32], place: usize) -> usize {
     if place + 1 == table.len() { 0 } else { place + 1 }
 }
 
-/// The shard of a packed state.
-pub fn shard_of(key: &[u32]) -> usize {
-    (hash(key, 0) >> 58) as usize
+/// The shard of a packed state, by its hash without a seed.
+pub fn shard_of(hash: u64) -> usize {
+    (hash >> 58) as usize
 }
 
 /// A hash of the words: multiply and rotate, then mixed so that all bits are good.

@@ -16,6 +16,7 @@ use seriatim_lang::choices::Choices;
 use seriatim_lang::machine::{Machine, Seen, State, Stop};
 use seriatim_lang::spec::SpecStop;
 use seriatim_limits::{InOrder, checkpoint};
+use std::ops::Range;
 
 /// What all workers of a search share.
 pub struct Common<'s> {
@@ -118,6 +119,8 @@ pub struct Worker<'s> {
     pub counts: Counts,
     dooms: Dooms,
     orbit: Vec<(u64, SetId)>,
+    /// The last result, in a place that is not asked for anew each time.
+    message: Message,
     to: State,
     scratch: State,
 }
@@ -136,6 +139,7 @@ impl<'s> Worker<'s> {
             counts: Counts::default(),
             dooms: Dooms::default(),
             orbit: vec![],
+            message: Message::default(),
             to: State::default(),
             scratch: State::default(),
         }
@@ -254,8 +258,9 @@ impl<'s> Worker<'s> {
         if self.ends_pure_iteration(pure_iterations, &step) {
             return Ok(None);
         }
-        let Transition { to, seen, .. } = step;
-        let mut after = pure_iterations.retired(subject, to);
+        let Transition { thread, seen, from, to } = step;
+        let (mut after, mut asked) = self.concerned(pure_iterations, before, (thread, from, to));
+        let mut due = asked.clone();
         if !before.stays(&after, seen.written) {
             return Err(Halt::Unfounded(Premise::Retirement));
         }
@@ -263,11 +268,11 @@ impl<'s> Worker<'s> {
         // `to`. Whatever is still overdue at the end is taken as an ordinary step: a limit costs
         // states and changes no verdict.
         for _ in 0..MOST_OVERDUE {
-            if pure_iterations.is_doomed(subject, to, &after, &mut self.dooms) {
+            if pure_iterations.is_doomed(subject, to, &after, asked, &mut self.dooms) {
                 return Ok(None);
             }
             let mut scratch = std::mem::take(&mut self.scratch);
-            let found = pure_iterations.overdue(subject, to, &after, &mut scratch);
+            let found = pure_iterations.overdue(subject, to, &after, due.clone(), &mut scratch);
             std::mem::swap(&mut scratch, to);
             self.scratch = scratch;
             let Some((thread, seen)) = found else {
@@ -286,9 +291,29 @@ impl<'s> Worker<'s> {
                 return Ok(None);
             }
             set = next?;
-            after = pure_iterations.retired(subject, to);
+            let step = (thread, &self.scratch, &*to);
+            (after, asked) = self.concerned(pure_iterations, &after, step);
+            due = due.start.min(asked.start)..due.end.max(asked.end);
         }
         Ok(Some(set))
+    }
+
+    /// The retired nodes after a step, and the threads for which it makes a difference.
+    ///
+    /// Whether an iteration is doomed or a step overdue depends on memory, on which nodes are
+    /// retired and on what the thread itself knows. A step that leaves everything else as it was
+    /// changes that for its own thread only: a node that is no longer fresh then is known to nobody.
+    fn concerned(
+        &self,
+        pure_iterations: &PureIterations,
+        before: &Retired,
+        (thread, from, to): (usize, &State, &State),
+    ) -> (Retired, Range<usize>) {
+        let subject = self.common.subject;
+        if self.keeps_to_itself(from, to, thread) && from.heap == to.heap {
+            return (pure_iterations.retired_later(subject, before, to), thread..thread + 1);
+        }
+        (pure_iterations.retired(subject, to), 0..subject.machine.thread_count())
     }
 
     /// Whether a step brought its thread back to where its iteration began, and nobody sees a
@@ -309,11 +334,16 @@ impl<'s> Worker<'s> {
     /// wrote something, be it to that node.
     fn is_unseen(&self, from: &State, to: &State, thread: usize) -> bool {
         let machine = &self.common.subject.machine;
-        let (own, rest) = (machine.thread_base(thread), machine.thread_base(thread + 1));
-        from.words[..own] == to.words[..own]
-            && from.words[rest..] == to.words[rest..]
+        self.keeps_to_itself(from, to, thread)
             && to.heap.starts_with(&from.heap)
             && (!machine.is_idle(from, thread) || to.heap.len() == from.heap.len())
+    }
+
+    /// Whether a step left shared variables and what other threads know as they were.
+    fn keeps_to_itself(&self, from: &State, to: &State, thread: usize) -> bool {
+        let machine = &self.common.subject.machine;
+        let (own, rest) = (machine.thread_base(thread), machine.thread_base(thread + 1));
+        from.words[..own] == to.words[..own] && from.words[rest..] == to.words[rest..]
     }
 
     /// The retired nodes of a state, if pure iterations are left out.
@@ -381,10 +411,14 @@ impl<'s> Worker<'s> {
             }
         }
         if let Some(result) = &seen.ret {
-            let message: Message = (self.method(from, thread, seen), result.clone());
+            let mut message = std::mem::take(&mut self.message);
+            message.0 = self.method(from, thread, seen);
+            message.1.clone_from(result);
             let (subject, memos) = (common.subject, &mut self.memos);
             let context = &mut Context { subject, memos };
-            set = common.configurations.give_back(context, set, thread, &message)?;
+            let left = common.configurations.give_back(context, set, thread, &message);
+            self.message = message;
+            set = left?;
         }
         if set == EMPTY && is_broken(Sabotage::BlindReturn) {
             return Ok(before);

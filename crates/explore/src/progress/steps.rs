@@ -112,9 +112,10 @@ impl<'g, 's> Stored<'g, 's> {
         self.worker.find(state).map_err(|_| Reason::Nodes)?;
         let key = &self.worker.canonical.key;
         let place = self.worker.canonical.renamings[0].threads[thread] as usize;
-        let number = shard_of(key);
+        let hash = hash(key, 0);
+        let number = shard_of(hash);
         let mut places = Vec::new();
-        locked(&self.search.shards[number]).find(key, hash(key, 0) as u32, &mut places);
+        locked(&self.search.shards[number]).find(key, hash as u32, &mut places);
         let found = places.first().map(|at| StateRef { shard: number as u32, at: *at });
         let record = found.and_then(|found| self.records.binary_search(&found).ok());
         record.map(|record| (record as u32, place)).ok_or(Reason::Internal)

@@ -33,13 +33,13 @@ impl Run<'_> {
                         return Ok(*fail);
                     }
                 }
-                self.write_all(place, new, pc)?;
+                self.write_all_to(spot, place, new, pc)?;
             }
             Op::Swap { dst, place, value } => {
                 let spot = self.resolve(place, pc)?;
                 let before: Vec<i32> = (0..place.width).map(|i| self.read(spot, i)).collect();
                 let values = self.evaluate_all(value, pc)?;
-                self.write(place, &values, pc)?;
+                self.write_to(spot, place, &values, pc);
                 self.set_registers(*dst, &before);
             }
             Op::FetchAdd { dst, place, amount, kind } => {
@@ -47,7 +47,7 @@ impl Run<'_> {
                 let before = self.read(spot, 0);
                 let after = before.saturating_add(self.evaluate(amount, pc)?);
                 check(after, *kind, pc)?;
-                self.write(place, &[after], pc)?;
+                self.write_to(spot, place, &[after], pc);
                 self.set_register(dst.0, before);
             }
             Op::StoreConditional { place, value, link, fail } => {
@@ -62,14 +62,14 @@ impl Run<'_> {
                 if self.read(spot, 0) != 0 {
                     return Err(Stop::Waits);
                 }
-                self.write(place, &[1], pc)?;
+                self.write_to(spot, place, &[1], pc);
             }
             Op::Unlock(place) => {
                 let spot = self.resolve(place, pc)?;
                 if self.read(spot, 0) == 0 {
                     return Err(Stop::Fault(Fault::UnlockFree, pc));
                 }
-                self.write(place, &[0], pc)?;
+                self.write_to(spot, place, &[0], pc);
             }
             Op::New { dst, of, fields } => {
                 let values = self.evaluate_all(fields, pc)?;
@@ -158,23 +158,32 @@ impl Run<'_> {
         }
     }
 
-    /// Writes the values of expressions; most places have one.
+    /// Writes the values of expressions, which are looked at before the place is.
     fn write_all(&mut self, place: &Place, values: &[Ex], pc: Pc) -> Ran<()> {
         match values {
             [one] => {
                 let value = self.evaluate(one, pc)?;
-                self.write(place, &[value], pc)
+                self.write_to(self.resolve(place, pc)?, place, &[value], pc);
             }
             several => {
                 let values = self.evaluate_all(several, pc)?;
-                self.write(place, &values, pc)
+                self.write_to(self.resolve(place, pc)?, place, &values, pc);
             }
         }
+        Ok(())
     }
 
-    fn write(&mut self, place: &Place, values: &[i32], pc: Pc) -> Ran<()> {
+    /// Writes the values of expressions where a place lies; most places have one.
+    fn write_all_to(&mut self, spot: Spot, place: &Place, values: &[Ex], pc: Pc) -> Ran<()> {
+        match values {
+            [one] => self.write_to(spot, place, &[self.evaluate(one, pc)?], pc),
+            several => self.write_to(spot, place, &self.evaluate_all(several, pc)?, pc),
+        }
+        Ok(())
+    }
+
+    fn write_to(&mut self, spot: Spot, place: &Place, values: &[i32], pc: Pc) {
         let machine = self.machine;
-        let spot = self.resolve(place, pc)?;
         let instr = &machine.steps.code[pc.0 as usize];
         self.seen.wrote |=
             machine.is_boundary(pc) || instr.inside_atomic || matches!(instr.op, Op::Unlock(_));
@@ -204,7 +213,6 @@ impl Run<'_> {
         };
         let kind = slots.iter().skip(place.offset as usize).take(values.len());
         self.links_shared |= kind.into_iter().any(|s| matches!(s.kind.scalar, Scalar::Ref(_)));
-        Ok(())
     }
 
     /// A heap cell for a new node: any freed node of the struct, or a fresh one.

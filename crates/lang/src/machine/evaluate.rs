@@ -28,11 +28,21 @@ impl Run<'_> {
         &self.state.words[self.machine.register_base(self.thread)..]
     }
 
+    #[inline]
     pub(super) fn evaluate(&self, ex: &Ex, pc: Pc) -> Ran<i32> {
-        evaluate(ex, self.registers(), self.thread, pc)
+        match ex {
+            // What most are is not worth a call.
+            Ex::Const(n) => Ok(*n),
+            Ex::Reg(reg) => Ok(self.register(reg.0)),
+            _ => evaluate(ex, self.registers(), self.thread, pc),
+        }
     }
 
+    #[inline]
     pub(super) fn offset(&self, dims: &[Dim], pc: Pc) -> Ran<u32> {
+        if dims.is_empty() {
+            return Ok(0);
+        }
         offset(dims, self.registers(), self.thread, pc)
     }
 
@@ -108,7 +118,11 @@ impl Run<'_> {
 
 /// The value of an expression over the registers of a thread.
 pub fn evaluate(ex: &Ex, registers: &[i32], thread: usize, pc: Pc) -> Ran<i32> {
-    let value = |ex: &Ex| evaluate(ex, registers, thread, pc);
+    let value = |ex: &Ex| match ex {
+        Ex::Const(n) => Ok(*n),
+        Ex::Reg(reg) => Ok(registers[reg.0 as usize]),
+        _ => evaluate(ex, registers, thread, pc),
+    };
     Ok(match ex {
         Ex::Const(n) => *n,
         Ex::Reg(reg) => registers[reg.0 as usize],

@@ -36,10 +36,15 @@ pub struct Accessed {
 
 impl Run<'_> {
     /// Executes an instruction, and notes it if someone wants to know.
+    #[inline]
     pub(super) fn proceed(&mut self, pc: Pc) -> Ran<Pc> {
-        if self.log.is_none() {
-            return self.execute(pc);
+        match self.log {
+            None => self.execute(pc),
+            Some(_) => self.execute_and_note(pc),
         }
+    }
+
+    fn execute_and_note(&mut self, pc: Pc) -> Ran<Pc> {
         let op = &self.machine.steps.code[pc.0 as usize].op;
         let spot = op.place().and_then(|place| Some((self.located(place, pc).ok()?, place.width)));
         let before = spot.map(|spot| self.words(spot));
