@@ -29,6 +29,9 @@ pub struct History {
     pub(crate) keeps_turns: bool,
     pub(crate) values: Arc<Values>,
     pub(crate) process_names: Vec<Value>,
+    /// Of processes that have a new name since they went on after a pending operation: who they are
+    /// in the source.
+    pub(crate) went_on: HashMap<ProcessId, ProcessId>,
     /// Where the source names no processes: the rows that take their place, once somebody asks.
     pub(crate) seats: Option<OnceLock<Seats>>,
     pub(crate) methods: Vec<Box<str>>,
@@ -48,6 +51,8 @@ pub struct History {
     pub(crate) timescale: Timescale,
     /// Whether stamps are the ranks of events.
     pub(crate) is_event_log: bool,
+    /// Whether these are some of the operations of another history.
+    pub(crate) is_excerpt: bool,
     pub(crate) annotations: Vec<Annotation>,
     pub(crate) remarks: Vec<String>,
     pub(crate) missing_logs: u64,
@@ -80,6 +85,7 @@ impl History {
             keeps_turns: false,
             values: Arc::default(),
             process_names: Vec::new(),
+            went_on: HashMap::new(),
             seats: None,
             methods: Vec::new(),
             process: Column::default(),
@@ -95,6 +101,7 @@ impl History {
             clock: Column::default(),
             timescale: Timescale::default(),
             is_event_log: false,
+            is_excerpt: false,
             annotations: Vec::new(),
             remarks: Vec::new(),
             missing_logs: 0,
@@ -110,6 +117,12 @@ impl History {
     /// The specification that the source names, if it names one.
     pub fn spec(&self) -> Option<&str> {
         self.spec.as_deref()
+    }
+
+    /// Whether these are some of the operations of another history, so that what they do not say
+    /// that one may.
+    pub fn is_excerpt(&self) -> bool {
+        self.is_excerpt
     }
 
     /// Says which specification the history is for.
@@ -228,6 +241,13 @@ impl History {
             Some(seats) => &seats.get_or_init(|| self.seated()).process,
         };
         ProcessId(column.get(op.index()) as u32)
+    }
+
+    /// The process that called an operation, as the source names it: the same one also after an
+    /// operation of its whose outcome nobody knows.
+    pub fn caller(&self, op: OpId) -> ProcessId {
+        let process = self.process(op);
+        self.went_on.get(&process).copied().unwrap_or(process)
     }
 
     /// The method of an operation.
@@ -402,6 +422,7 @@ impl History {
     pub fn restricted(&self, keep: &[OpId], horizon: Horizon) -> History {
         let mut part = self.excerpt(keep);
         part.process_names = self.process_names().to_vec();
+        part.went_on = self.went_on.clone();
         part.seats = None;
         part.process = keep.iter().map(|&op| u64::from(self.process(op).0)).collect();
         part.clock = self.clock.clone();
@@ -427,6 +448,7 @@ impl History {
         part.timescale = self.timescale;
         part.missing_logs = self.missing_logs;
         part.is_event_log = self.is_event_log;
+        part.is_excerpt = true;
         part.is_loose = self.is_loose;
         part.keeps_turns = self.keeps_turns;
         part.methods = self.methods.clone();

@@ -85,6 +85,11 @@ impl<'h> Operation<'h> {
         self.history.process(self.id)
     }
 
+    /// Who called it, under the name of the source: see [`History::caller`].
+    pub fn caller(&self) -> ProcessId {
+        self.history.caller(self.id)
+    }
+
     /// The operation's name.
     pub fn method(&self) -> &'h str {
         self.history.method_name(self.history.method(self.id))

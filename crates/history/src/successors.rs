@@ -2,7 +2,8 @@
 //!
 //! Such an operation may still take effect while its process does other things, so those are not
 //! its successors: whoever goes on is a new process. Jepsen gives it a new number; most recorders
-//! do not, and then a history looks as if its process did two things at once.
+//! do not, and then a history looks as if its process did two things at once. Where it matters who
+//! somebody is (the owner of a mutex, a receiver), the two are one: [`History::caller`].
 
 use crate::{History, OpId, Outcome, ProcessId, Value};
 
@@ -41,6 +42,9 @@ impl History {
                     name => format!("{name} ({times})"),
                 };
                 self.process_names.push(Value::Name(name.into()));
+                let process = ProcessId::from(process);
+                let caller = self.went_on.get(&process).copied().unwrap_or(process);
+                self.went_on.insert(*current, caller);
             }
             *is_open = self.outcome(op) == Outcome::Pending;
             let current = *current;

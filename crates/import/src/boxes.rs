@@ -539,7 +539,10 @@ impl Body<'_, '_> {
         self.scope.names.leave();
         if !matches!(none, Branch::Nothing) {
             self.out.turn("} else {");
+            // An expression without a block is not on every way either.
+            self.scope.names.enter();
             self.branch(none, is_tail)?;
+            self.scope.names.leave();
         }
         self.out.close();
         Ok(())

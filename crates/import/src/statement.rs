@@ -278,7 +278,10 @@ impl<'s, 'o> Body<'s, 'o> {
         self.block(&inner.then_branch, is_tail)?;
         if let Some((_, or)) = &inner.else_branch {
             self.out.turn("} else {");
+            // `else if let` stands in no block of its own, and may move what others do not.
+            self.scope.names.enter();
             self.tail_or_statement(or, is_tail)?;
+            self.scope.names.leave();
         }
         self.out.close();
         Ok(())

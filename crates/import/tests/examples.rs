@@ -364,6 +364,48 @@ fn a_node_is_given_back_where_its_owner_is_dropped() {
                 "return null",
             ],
         ),
+        // Also where one way through it moves the owner in no block of its own.
+        (
+            "let all = (*self.top.get()).take();\n\
+             if (*self.top.get()).is_some() { *self.top.get() = None; } else if let Some(node) = all {}\nNone",
+            &[
+                "let taken = top",
+                "top = null",
+                "let all: Node? = taken",
+                "if top != null {",
+                "drop_node(top)",
+                "top = null",
+                "} else {",
+                "let node: Node? = all",
+                "all = null",
+                "if node != null {",
+                "drop_node(node)",
+                "}",
+                "}",
+                "drop_node(all)",
+                "return null",
+            ],
+        ),
+        (
+            "let all = (*self.top.get()).take();\n\
+             match (*self.top.get()).take() { Some(node) => {} None => drop(all) }\nNone",
+            &[
+                "let taken = top",
+                "top = null",
+                "let all: Node? = taken",
+                "let taken_ = top",
+                "top = null",
+                "let node: Node? = taken_",
+                "if node != null {",
+                "drop_node(node)",
+                "} else {",
+                "drop_node(all)",
+                "all = null",
+                "}",
+                "drop_node(all)",
+                "return null",
+            ],
+        ),
         // Without its link, if that was moved.
         (
             "let Some(node) = (*self.top.get()).take() else { return None };\n\

@@ -4,7 +4,7 @@
 //! specification does. Whether an operation makes sense depends on its method and on the shapes of
 //! its argument and result (a number, a text, nothing, the argument repeated), of which there are
 //! few. So one operation of each kind is shown to the specification; if it can read those, it can
-//! read all.
+//! read all. What its parameters say is compared with the values of all.
 
 use hashbrown::HashSet;
 use seriatim_history::{History, OpId, Stretch, ValueId};
@@ -30,7 +30,8 @@ pub fn is_readable(history: &History, reader: &dyn Reader, threads: usize) -> bo
             first
         }
     };
-    reader.read(&mut history.excerpt(&examples)).is_ok()
+    let is_in_kind = reader.chosen().is_none_or(|chosen| chosen.choice.is_in_kind(history));
+    is_in_kind && reader.read(&mut history.excerpt(&examples)).is_ok()
 }
 
 /// One operation of each kind among some, in call order.

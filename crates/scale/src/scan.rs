@@ -257,8 +257,8 @@ impl Source {
         file.seek(SeekFrom::Start(0))?;
         let mut header = Vec::new();
         let mut lines = BufReader::new(&file);
-        // A share that begins within the header reads the rest of it twice, which says nothing new.
-        let extra_lines = if start == 0 { 0 } else { info.header_lines };
+        // A share that begins within the header has the rest of it in its own lines.
+        let extra_lines = info.header_lines.min(skipped_lines);
         for _ in 0..extra_lines {
             lines.read_until(b'\n', &mut header)?;
         }

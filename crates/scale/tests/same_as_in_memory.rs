@@ -251,6 +251,26 @@ fn spread_over_files(seed: u64) -> [String; 3] {
     files
 }
 
+/// Each reader of a long log begins with what stands before the first operation: the header once,
+/// also where its own lines begin among the remarks before it.
+#[test]
+fn a_header_behind_remarks_is_read_once_by_every_reader() {
+    let remarks: String =
+        (0..200).map(|at| format!("{{\"annotation\":\"remark {at}\",\"start\":{at}}}\n")).collect();
+    let header = "{\"seriatim\":1,\"nil\":\"unknown\"}\n";
+    let row = |at: u64, told: &str| format!("{{{told},\"key\":1,\"call\":{at},\"return\":{at}}}\n");
+    let right = row(1, "\"op\":\"put\",\"arg\":7") + &row(2, "\"op\":\"get\",\"result\":7");
+    let wrong = row(3, "\"op\":\"get\",\"result\":8");
+    for (name, operations, is_wrong) in
+        [("right", right.clone(), false), ("wrong", right + &wrong, true)]
+    {
+        let path = file(name, [remarks.as_str(), header, &operations].concat().as_bytes());
+        let (_, parts) = decide(&plan(&[path], "map", 1 << 20));
+        let violated = |part: &JudgedPart| matches!(part.judgement, Judgement::Violation(_));
+        assert_eq!(parts.iter().any(violated), is_wrong, "{name}");
+    }
+}
+
 #[test]
 fn operations_keep_their_files_where_ties_are_settled_and_operations_numbered_anew() {
     let (mut compared, mut settled) = (0, 0);

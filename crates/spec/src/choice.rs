@@ -181,6 +181,12 @@ impl SpecChoice {
         SpecChoice { entry: self.entry, parameters: Parameters { given } }
     }
 
+    /// Whether a history has the values of the parameters in the kinds in which they say them, or not
+    /// at all. [`SpecChoice::bind`] refuses others; it cannot tell from an excerpt.
+    pub fn is_in_kind(&self, history: &History) -> bool {
+        kinds::compare(self, history).is_ok()
+    }
+
     /// Reads a history under the specification.
     pub fn bind(
         &self,

@@ -181,6 +181,70 @@ fn nil_does_not_go_where_it_means_that_there_is_none() {
     );
 }
 
+/// The fast monitors look at the values of all operations, not only at one of each kind.
+#[test]
+fn a_start_in_another_kind_than_the_log_is_refused_by_every_engine() {
+    let log = |values: [&str; 3]| {
+        let line = |(at, value): (usize, &str)| {
+            let (op, said) = if at % 2 == 0 { ("write", "arg") } else { ("read", "result") };
+            format!("{{\"op\":\"{op}\",\"{said}\":{value},\"call\":1{at}1,\"return\":1{at}2}}\n")
+        };
+        values.into_iter().flat_map(|value| [value; 2]).enumerate().map(line).collect::<String>()
+    };
+    let texts = log(["\"b\"", "\"c\"", "\"a\""]);
+    assert_eq!(word_of(&texts, "register(init=:a)"), "refused");
+    assert_eq!(word_of(&texts, "register(init=\"a\")"), "linearizable");
+    assert_eq!(word_of(&texts, "register(init=:d)"), "linearizable");
+    let both = log(["\"b\"", "\"a\"", "{\"#name\":\"a\"}"]);
+    assert_eq!(word_of(&both, "register(init=:a)"), "linearizable");
+}
+
+/// The command gives a process a new name that goes on after an operation whose outcome nobody
+/// knows. It is the owner and the receiver that it was.
+#[test]
+fn who_goes_on_after_an_unknown_outcome_is_still_who_it_was() {
+    let event = |process: u32, what: &str| format!("{{\"process\":{process},{what}}}\n");
+    let alone = |process: u32, call: &str, result: &str| {
+        event(process, &format!("\"type\":\"call\",\"op\":{call}"))
+            + &event(process, &format!("\"type\":\"return\"{result}"))
+    };
+    let lost = |call: &str| {
+        event(0, &format!("\"type\":\"call\",\"op\":{call}")) + &event(0, "\"type\":\"info\"")
+    };
+    let send = alone(1, "\"send\",\"arg\":1", ",\"result\":true");
+    for (spec, before, lost_call, call, result) in [
+        ("mutex(owner)", String::new(), "\"acquire\"", "\"release\"", ""),
+        ("watch", send.clone(), "\"update\"", "\"has_changed\"", ",\"result\":false"),
+        ("broadcast", send, "\"recv\"", "\"try_recv\"", ",\"result\":null"),
+    ] {
+        for (process, expected) in [(0, "linearizable"), (2, "violation")] {
+            let text = before.clone() + &lost(lost_call) + &alone(process, call, result);
+            let mut history = read_str(&text).expect("it is readable");
+            assert_eq!(word(&history, spec), expected, "{text}");
+            history.name_successors();
+            assert_eq!(word(&history, spec), expected, "{text}");
+        }
+    }
+}
+
+/// What did not happen says nothing, whatever the log has for its result.
+#[test]
+fn a_failure_may_have_any_result() {
+    for (spec, question) in [
+        ("snapshot(init=[1])", "\"scan\""),
+        ("broadcast", "\"recv\",\"arg\":1"),
+        ("set", "\"read\""),
+        ("sorted-map", "\"get_or_insert\",\"key\":1,\"arg\":1"),
+        ("counter", "\"read\""),
+    ] {
+        for result in ["null", "\"timeout\"", "[1,2,3]"] {
+            let told = format!("\"result\":{result},\"failed\":true");
+            let text = format!("{{\"op\":{question},\"call\":1,\"return\":2,{told}}}");
+            assert_eq!(word_of(&text, spec), "linearizable", "{spec}: {question} {result}");
+        }
+    }
+}
+
 /// Who asks how many there are is answered with a number: `nil` says nothing only in logs that
 /// write it for results that nobody recorded.
 #[test]

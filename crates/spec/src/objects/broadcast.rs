@@ -291,10 +291,13 @@ impl Vocabulary for Broadcast {
                 let answer = recorded.success(Answer::Yes);
                 recorded.settle(op, Failure::Speaks(Answer::No), answer)
             }
-            "recv" => match self.received(recorded)? {
-                Answer::Empty => Misfit::expected("a value as result: it waits for one"),
-                answer => recorded.settle(Op::Receive(Receiver::of(recorded)?), silent, Ok(answer)),
-            },
+            "recv" => {
+                let answer = self.received(recorded).and_then(|answer| match answer {
+                    Answer::Empty => Misfit::expected("a value as result: it waits for one"),
+                    answer => Ok(answer),
+                });
+                recorded.settle(Op::Receive(Receiver::of(recorded)?), silent, answer)
+            }
             "try_recv" => {
                 let op = Op::TryReceive(Receiver::of(recorded)?);
                 recorded.settle(op, Failure::Speaks(Answer::Empty), self.received(recorded))

@@ -177,7 +177,7 @@ impl Vocabulary for Mutex {
                 "operations with their processes: only the owner may release it",
             );
         }
-        let caller = self.caller(operation.process());
+        let caller = self.caller(operation.caller());
         let refused = Failure::Speaks(Answer::No);
         match recorded.method(METHODS)? {
             "acquire" if operation.result() == ValueId::FALSE => {

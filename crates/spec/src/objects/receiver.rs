@@ -22,7 +22,7 @@ impl Receiver {
             ValueId::ABSENT | ValueId::NIL if recorded.operation.history.invents_processes() => {
                 Misfit::expected("a receiver as argument, or operations with their processes")
             }
-            ValueId::ABSENT | ValueId::NIL => Ok(Receiver::Of(recorded.operation.process())),
+            ValueId::ABSENT | ValueId::NIL => Ok(Receiver::Of(recorded.operation.caller())),
             name => Ok(Receiver::Named(name)),
         }
     }

@@ -244,13 +244,13 @@ impl Vocabulary for Snapshot {
             }
             _ => {
                 recorded.no_arg()?;
-                let answer = match recorded.list()? {
+                let answer = recorded.list().and_then(|answer| match answer {
                     Answer::Items(items) if items.len() != self.init.len() => {
                         let size = self.init.len();
                         Misfit::expected(format!("a list of {size} values as result"))
                     }
                     answer => Ok(answer),
-                };
+                });
                 recorded.settle(Op::Scan, Failure::Silent, answer)
             }
         }

@@ -93,7 +93,7 @@ impl Model for Mutex {
 
     fn step(&mut self, verb: LockVerb, record: &Record<'_>) -> bool {
         let caller = match self.counts_owners {
-            true => record.history.process(record.op),
+            true => record.history.caller(record.op),
             false => ProcessId(0),
         };
         let is_free = self.holder.is_none();

@@ -83,7 +83,7 @@ impl Model for Permits {
 type Receiver = (Option<ValueId>, Option<ProcessId>);
 
 fn receiver(record: &Record<'_>) -> Receiver {
-    let process = || record.history.process(record.op);
+    let process = || record.history.caller(record.op);
     (record.given(), record.given().is_none().then(process))
 }
 
