@@ -30,6 +30,7 @@ use seriatim_lang::machine::{FREED, State, VACANT};
 use seriatim_lang::steps::{NULL, Slot};
 use seriatim_lang::types::{Kind, Scalar};
 use seriatim_limits::InOrder;
+use std::cell::Cell;
 
 const UNKNOWN: u32 = u32::MAX;
 const UNNAMED: u8 = u8::MAX;
@@ -531,24 +532,36 @@ fn kinds(slots: &[Slot]) -> impl Iterator<Item = (usize, Kind)> + '_ {
 }
 
 impl ReadableNames {
+    /// `None` if every reference leads to all that there is in its node: then there is nothing to be
+    /// forgotten.
     fn of(subject: &Subject) -> Option<ReadableNames> {
         let readable = Readable::of(subject)?;
         let steps = &subject.machine.steps;
-        let is_node = |kind: Kind| matches!(kind.scalar, Scalar::Ref(_));
+        let is_partial = Cell::new(false);
+        // Where the slot lies and what can be read through it, if it refers to nodes.
+        let name = |at: usize, kind: Kind, mask: u64| {
+            let Scalar::Ref(id) = kind.scalar else { return None };
+            let slots = steps.structs[id.0 as usize].slots.len();
+            let is_whole = (0..slots).all(|slot| mask >> slot & 1 == 1);
+            is_partial.set(is_partial.get() || !is_whole);
+            Some((at, mask))
+        };
         let slots = |slots: &[Slot], mask: &dyn Fn(usize) -> u64| -> Vec<(usize, u64)> {
-            let nodes = slots.iter().enumerate().filter(|(_, slot)| is_node(slot.kind));
-            nodes.map(|(at, _)| (at, mask(at))).collect()
+            let slots = slots.iter().enumerate();
+            slots.filter_map(|(at, slot)| name(at, slot.kind, mask(at))).collect()
         };
         let registers = subject.locations.iter().enumerate().map(|(number, location)| {
-            let nodes = location.registers.iter().enumerate().filter(|(_, (_, k))| is_node(*k));
-            nodes.map(|(i, (r, _))| (*r as usize, readable.register(number, i))).collect()
+            let registers = location.registers.iter().enumerate();
+            let mask = |i: usize| readable.register(number, i);
+            registers.filter_map(|(i, (r, kind))| name(*r as usize, *kind, mask(i))).collect()
         });
         let structs = steps.structs.iter().enumerate();
-        Some(ReadableNames {
+        let names = ReadableNames {
             shared: slots(&steps.shared, &|at| readable.shared(at)),
             registers: registers.collect(),
             structs: structs.map(|(id, s)| slots(&s.slots, &|at| readable.field(id, at))).collect(),
-        })
+        };
+        is_partial.get().then_some(names)
     }
 }
 

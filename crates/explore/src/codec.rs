@@ -235,7 +235,9 @@ impl Codec {
     #[inline(always)]
     fn put(&self, field: Field, word: i32, naming: &Naming, widths: Widths, into: &mut Packer) {
         let bits = field.bits(widths);
-        if word == NULL && field.nullable {
+        // Also a register that was never written, though there is a way, which no run takes, on which
+        // it is read.
+        if word == NULL {
             return into.put(0, bits);
         }
         let number = match field.sort {

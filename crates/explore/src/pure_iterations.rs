@@ -85,6 +85,10 @@ struct Attempt {
     load: Option<(u32, u32, Range<u32>)>,
     /// References to fresh nodes.
     fresh: Vec<u32>,
+    /// An iteration that has come here may be doomed.
+    may_be_doomed: bool,
+    /// The next step may be overdue.
+    may_be_overdue: bool,
 }
 
 /// What is known about all locations.
@@ -170,6 +174,7 @@ impl PureIterations {
                     attempt.restart = Some(*restart);
                     attempt.clean = !dirty.contains(&location.pc);
                 }
+                attempt.note_chances(location.pc);
             }
         }
         let fields = machine.steps.structs.iter().map(|layout| {
@@ -280,9 +285,7 @@ impl PureIterations {
     ) -> bool {
         threads.any(|thread| {
             let (location, attempt) = self.attempt(subject, state, thread);
-            let pc = subject.locations[location as usize].pc;
-            let understood = attempt.restart.is_some_and(|restart| restart != pc);
-            if !understood || !attempt.clean || attempt.references.len() > MOST {
+            if !attempt.may_be_doomed {
                 return false;
             }
             let words = &state.words[subject.machine.register_base(thread)..];
@@ -404,9 +407,7 @@ impl PureIterations {
         Some((thread, seen))
     }
 
-    /// Whether the next step of a thread can be taken at once. The step from the restart cannot:
-    /// its iteration may turn out to be doomed, and then the state in which it has not begun must
-    /// exist.
+    /// Whether the next step of a thread can be taken at once.
     fn is_overdue(
         &self,
         subject: &Subject,
@@ -415,12 +416,8 @@ impl PureIterations {
         thread: usize,
         scratch: &mut State,
     ) -> bool {
-        let (location, attempt) = self.attempt(subject, state, thread);
-        let restarts = attempt.restart == Some(subject.locations[location as usize].pc);
-        if restarts && !is_broken(Sabotage::DroppedRestart) {
-            return false;
-        }
-        if attempt.load.is_none() && attempt.expected.is_empty() && attempt.target.is_none() {
+        let attempt = self.attempt(subject, state, thread).1;
+        if !attempt.may_be_overdue {
             return false;
         }
         let base = subject.machine.register_base(thread);
@@ -457,6 +454,16 @@ impl PureIterations {
 }
 
 impl Attempt {
+    /// Notes what can be the case here at all. The step from the restart is never overdue: its
+    /// iteration may turn out to be doomed, and then the state in which it has not begun must exist.
+    fn note_chances(&mut self, pc: Pc) {
+        let understood = self.restart.is_some_and(|restart| restart != pc);
+        self.may_be_doomed = understood && self.clean && self.references.len() <= MOST;
+        let restarts = self.restart == Some(pc) && !is_broken(Sabotage::DroppedRestart);
+        let has_part = self.load.is_some() || !self.expected.is_empty() || self.target.is_some();
+        self.may_be_overdue = !restarts && has_part;
+    }
+
     /// Which references are null, as a mask.
     fn null_references(&self, words: &[i32]) -> u16 {
         let references = self.references.iter().enumerate();

@@ -159,6 +159,8 @@ pub struct Machine {
     node_stride: usize,
     thread_stride: usize,
     initial_nodes: u32,
+    /// The shared slots that hold references, and for each struct the slots of a node.
+    references: (Vec<usize>, Vec<Vec<usize>>),
 }
 
 /// Where steps begin.
@@ -211,6 +213,8 @@ impl Machine {
             *mark |= steps.frees && matches!(instr.op, Op::New { .. }) && !instr.inside_atomic;
         }
         let may_wait = may_wait(&steps, &boundary);
+        let structs = steps.structs.iter().map(|layout| references(&layout.slots));
+        let references = (references(&steps.shared), structs.collect());
         let node_stride = 1 + steps.structs.iter().map(|s| s.slots.len()).max().unwrap_or(0);
         let thread_stride = 2 + steps.register_count();
         Machine {
@@ -224,6 +228,7 @@ impl Machine {
             node_stride,
             thread_stride,
             initial_nodes: 0,
+            references,
         }
     }
 
@@ -392,19 +397,18 @@ impl Machine {
         if nodes > u128::BITS as usize {
             return self.reachable_of_many(state);
         }
-        let node = |slot: &Slot, word: i32| match slot.kind.scalar {
-            Scalar::Ref(_) if word != NULL => 1u128 << word,
-            _ => 0,
+        let held = |slots: &[usize], words: &[i32]| {
+            let words = slots.iter().map(|slot| words[*slot]).filter(|word| *word != NULL);
+            words.fold(0, |all, word| all | 1u128 << word)
         };
-        let shared = self.steps.shared.iter().zip(&state.words);
-        let mut found = shared.fold(0, |all, (slot, word)| all | node(slot, *word));
+        let (shared, structs) = &self.references;
+        let mut found = held(shared, &state.words);
         let mut todo = found;
         while todo != 0 {
             let at = todo.trailing_zeros() as usize * self.node_stride;
             todo &= todo - 1;
-            let layout = &self.steps.structs[(state.heap[at] & (FREED - 1)) as usize];
-            let slots = layout.slots.iter().zip(&state.heap[at + 1..]);
-            let next = slots.fold(0, |all, (slot, word)| all | node(slot, *word));
+            let slots = &structs[(state.heap[at] & (FREED - 1)) as usize];
+            let next = held(slots, &state.heap[at + 1..]);
             todo |= next & !found;
             found |= next;
         }
@@ -463,6 +467,13 @@ impl Machine {
     }
 }
 
+/// The slots that hold references.
+fn references(slots: &[Slot]) -> Vec<usize> {
+    let slots = slots.iter().enumerate();
+    let held = slots.filter(|(_, slot)| matches!(slot.kind.scalar, Scalar::Ref(_)));
+    held.map(|(at, _)| at).collect()
+}
+
 /// For each step boundary, whether an `assume` or a lock stands between it and the next one.
 fn may_wait(steps: &Steps, boundary: &[bool]) -> Vec<bool> {
     let waits = |at: usize| {
@@ -502,12 +513,13 @@ impl<'m> Run<'m> {
         }
         for _ in 0..FUEL {
             let op = &machine.steps.code[pc.0 as usize].op;
-            if machine.is_late(pc) {
+            let is_boundary = machine.boundary[pc.0 as usize];
+            if is_boundary && machine.is_late(pc) {
                 if budget == 0 {
                     self.set_position(pc);
                     return Ok(());
                 }
-            } else if machine.boundary[pc.0 as usize] {
+            } else if is_boundary {
                 let nests = machine.order.is_some() && matches!(op, Op::Lock(_));
                 budget += u32::from(joins && (nests || !machine.may_wait[pc.0 as usize]));
                 if budget == 0 {

@@ -162,3 +162,27 @@ fn a_node_is_made_anew_between_any_two_accesses() {
         }
     }
 }
+
+#[test]
+fn a_result_that_is_not_given_yet_takes_no_room_wherever_its_bits_lie() {
+    for width in 0..40 {
+        let others: String = (0..width).map(|i| format!("var y{i}: bool = false\n")).collect();
+        let source = format!(
+            "object o : free\n\
+             spec free {{ method one() {{ }} method two() -> int 0..9 {{ return any }} }}\n\
+             var x: int 0..9 = 0\n{others}\
+             fn last(n: int 0..3) -> int 0..9 depth 3 {{\n\
+               let v = x\n\
+               if v == 1 {{ return last(n - 1) }}\n\
+               return v\n\
+             }}\n\
+             method one() {{ }}\n\
+             method two() -> int 0..9 {{ x = 1; return last(1) }}\n\
+             client once {{ thread a {{ one() }} thread b {{ two() }} }}"
+        );
+        let options = Options { client: Some("once".to_owned()), ..Options::default() };
+        let outcome = run(&program(&source), &options).expect("it can be explored");
+        let Verdict::Violation(found) = outcome.verdict else { panic!("{:?}", outcome.verdict) };
+        assert_eq!(found.kind, ViolationKind::Fault(Fault::OutOfRange), "with {width} bits");
+    }
+}

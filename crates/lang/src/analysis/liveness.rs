@@ -9,7 +9,7 @@
 //! everywhere.
 
 use crate::analysis::flow::{definitions, successors, uses};
-use crate::steps::{Op, Pc, Steps};
+use crate::steps::{Ex, Op, Pc, Steps};
 
 /// A set of registers for every position of the code.
 #[derive(Clone, Debug)]
@@ -42,7 +42,10 @@ impl Sets {
             for index in (0..steps.code.len()).rev() {
                 let pc = Pc(index as u32);
                 now.fill(0);
-                for next in successors(&steps.code[index].op, pc) {
+                let op = &steps.code[index].op;
+                // Behind what never holds nothing is read, not even a result that was never given.
+                let is_end = matches!(op, Op::Assert(Ex::Const(0)) | Op::Assume(Ex::Const(0)));
+                for next in successors(op, pc).into_iter().filter(|_| !is_end) {
                     now.iter_mut().zip(sets.at(next)).for_each(|(a, b)| *a |= b);
                 }
                 rule(&sets, pc, &mut now);
