@@ -1,13 +1,15 @@
 //! Histories in every format. The first byte chooses it; the rest is the file.
 
+use crate::heard::is_heard_too;
 use seriatim_history::{Format, History, ReadOptions, WriteError, read_from, write};
 
-/// Reads a history; what was read is told again.
+/// Reads a history; what was read is heard operation by operation, and told again.
 pub fn history(bytes: &[u8]) {
     let Some((&choice, file)) = bytes.split_first() else { return };
     let format = Format::ALL.get(usize::from(choice >> 1)).map(|(format, _)| *format);
     let options = ReadOptions { format, independent: choice & 1 == 1 };
     if let Ok(history) = read_from(file, "fuzzed", options) {
+        is_heard_too(&options, file, &history);
         is_told_again(&history);
     }
 }

@@ -12,6 +12,7 @@
 mod algorithms;
 mod events;
 mod files;
+mod heard;
 mod histories;
 mod maps;
 mod operations;

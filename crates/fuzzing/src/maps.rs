@@ -1,9 +1,10 @@
 //! Maps, and logs that are read by one.
 
+use crate::heard::is_heard_too;
 use crate::histories::is_told_again;
 use crate::text;
 use seriatim_history::{Format, write};
-use seriatim_map::{Map, Unmatched};
+use seriatim_map::{ByMap, Map, Unmatched};
 
 /// What stands between a map and the log that it is for.
 const BETWEEN: &str = "\n---\n";
@@ -12,7 +13,8 @@ const BETWEEN: &str = "\n---\n";
 const LONGEST: usize = 1 << 14;
 
 /// Reads a map and a log by it. What is read without leaving anything out is read as the same
-/// history if something may be left out, and is told again in our own format.
+/// history if something may be left out, is heard operation by operation, and is told again in our
+/// own format.
 pub fn map(bytes: &[u8]) {
     let Some(text) = text(bytes).filter(|text| text.len() <= LONGEST) else { return };
     let (map, log) = text.split_once(BETWEEN).unwrap_or((text, ""));
@@ -29,5 +31,6 @@ pub fn map(bytes: &[u8]) {
         bytes
     });
     assert_eq!(told[0], told[1], "another history if something may be left out");
+    is_heard_too(&ByMap { map, unmatched: Unmatched::Refuse }, log.as_bytes(), &strict.history);
     is_told_again(&strict.history);
 }

@@ -10,7 +10,7 @@ use seriatim::history::{bytes_read, harmless_json, path_in_line};
 use seriatim::limits::guard::{self, LastWords};
 use seriatim::limits::{Cancel, Reason, Stopped, forget_memory, stopped};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
@@ -51,6 +51,8 @@ static KNOWN: OnceLock<Known> = OnceLock::new();
 static ABOUT: Mutex<Option<String>> = Mutex::new(None);
 /// Whether a log that does not fit in memory would go to disk if its specification were named.
 static SPEC_HELPS: AtomicBool = AtomicBool::new(false);
+/// How much had been read when the present attempt began: what is read again does not count twice.
+static READ_BEFORE: AtomicU64 = AtomicU64::new(0);
 /// What the command has come to so far: it is not forgotten if what comes next has to be ended.
 static SO_FAR: Mutex<Exit> = Mutex::new(Exit::Holds);
 
@@ -86,6 +88,7 @@ pub fn within<T>(work: impl FnOnce() -> T) -> Result<T, Stopped> {
         forget_memory();
         guard::give_back();
     }
+    READ_BEFORE.store(bytes_read(), Ordering::Relaxed);
     Cancel::of_process().during(work)
 }
 
@@ -177,7 +180,7 @@ const END: &str = "\"}\n";
 
 /// How far it came, and what would help.
 pub fn how_far(Stopped(reason): Stopped) -> String {
-    let read = match bytes_read() {
+    let read = match bytes_read() - READ_BEFORE.load(Ordering::Relaxed) {
         0 => String::new(),
         bytes => format!(" after {} of input", amount(bytes)),
     };

@@ -178,6 +178,29 @@ fn what_stops_a_conversion_is_said_beside_what_it_writes() {
     stopped.complains("queue.jsonl: unknown; the memory limit was reached");
 }
 
+/// A log is read again where the first way has no room for it: that does not count twice.
+#[test]
+fn nobody_came_farther_than_the_log_is_long() {
+    let made = seriatim(&["gen", "map", "-n", "60000", "--keys", "400"]).exits(0).out;
+    let log = file(&folder("far"), "log.jsonl", &made);
+    let mut ended = 0;
+    for (memory, input) in [1, 2, 3].into_iter().flat_map(|m| [(m, &log[..]), (m, "-")]) {
+        let memory = format!("{memory}M");
+        let ran = seriatim_reading(
+            made.as_bytes(),
+            &["check", "--spec", "map", "--memory", &memory, input],
+        );
+        let Some((_, far)) = ran.out.split_once("reached after ") else { continue };
+        let amount: usize =
+            far.split(' ').next().and_then(|text| text.parse().ok()).expect("a number");
+        // The beginning is looked at once more before a log is read from disk.
+        let most = (made.len() + (128 << 10)) / 1000;
+        assert!(far.contains(" kB of input") && amount <= most, "{ran:?}");
+        ended += 1;
+    }
+    assert!(ended > 0, "some end while they read");
+}
+
 #[test]
 fn an_easy_violation_beside_a_hard_part_is_found() {
     let mut history = String::new();
