@@ -6,19 +6,25 @@
 //! independent, so a core of a part is one of the history. Which parts there are, and in which
 //! order, does not depend on threads; so the list is the same in every run, as long as no time runs
 //! out.
+//!
+//! An object that tells its version is one part, and still has keys: each key that cannot be
+//! completed, whatever happened to the others, is listed, with the core that the engine of versions
+//! has for it.
 
 use crate::check::check;
 use crate::options::{Detail, Options};
-use crate::partition::partition;
-use seriatim_history::{History, Horizon, InputError};
-use seriatim_spec::{Checked, Counterexample, PartStanding, Reader, Verdict, ViolatedPart};
+use crate::partition::{Part, partition};
+use crate::versions;
+use seriatim_history::{History, Horizon, InputError, OpId, Value};
+use seriatim_spec::{
+    Cancel, Checked, Counterexample, DecidedBy, Interpretation, PartStanding, Reader, Verdict,
+    ViolatedPart,
+};
 use std::time::Duration;
 
-/// The most parts that are explained.
-const MOST: usize = 50;
-
 /// The violated parts of a history that was checked, in the order of their first operations; at
-/// most fifty. Parts without a label are the whole history: there is nothing to list then.
+/// most fifty. Parts without a label are the whole history: there is nothing to list then but the
+/// keys of an object that tells its version.
 ///
 /// ```
 /// use seriatim_monitor::{Options, StopAt, check, violated_parts};
@@ -43,38 +49,101 @@ pub fn violated_parts(
     }
     // A monitor that decided the whole history says nothing of its parts: then all of them are
     // asked.
-    let may_be_violated = |label: &str| {
-        let same = |part: &&seriatim_spec::PartVerdict| part.label == label;
-        checked.parts.iter().find(same).is_none_or(|part| part.standing == PartStanding::Violation)
-    };
+    let decided = |label: &str| checked.parts.iter().find(|part| part.label == label);
     let reading = reader.read(history)?;
     let parts = partition(history, &reading, options.partitioning);
-    let suspects =
-        parts.iter().filter(|part| !part.label.is_empty() && may_be_violated(&part.label));
-    let mut violated = Vec::new();
     let request = options.request();
-    for part in suspects {
-        if violated.len() == MOST || request.is_raised() {
+    let mut violated = Vec::new();
+    for part in parts {
+        if violated.len() == ViolatedPart::MOST || request.is_raised() {
             break;
         }
-        let mut excerpt = history.restricted(&part.operations, Horizon::Whole);
-        let limits = Options {
-            time: Some(options.explain.max(Duration::from_secs(1))),
-            memory: options.memory,
-            threads: options.threads,
-            monitors: options.monitors,
-            strategies: options.strategies.clone(),
-            detail: Detail::Minimal,
-            explain: options.explain / 4,
-            cancel: Some(&request),
-            ..Options::default()
-        };
-        if let Verdict::Violation(core) = check(&mut excerpt, reader, &limits)?.verdict {
-            let Counterexample { operations, explanation, .. } = core;
-            let operations = operations.into_iter().map(|op| part.operations[op.index()]).collect();
-            let (label, why) = (part.label.clone(), explanation.sentence);
-            violated.push(ViolatedPart { label, operations, why });
+        let standing = decided(&part.label);
+        if standing.is_some_and(|part| part.standing != PartStanding::Violation) {
+            continue;
+        }
+        if standing.is_some_and(|part| part.decided_by == DecidedBy::Monitor("versions")) {
+            let keys = violated_keys(
+                history,
+                &reading,
+                &part,
+                ViolatedPart::MOST - violated.len(),
+                &request,
+            );
+            if !keys.is_empty() {
+                violated.extend(keys);
+                continue;
+            }
+        }
+        if !part.label.is_empty() {
+            violated.extend(violated_part(history, reader, &part, options, &request)?);
         }
     }
     Ok(violated)
+}
+
+/// A part, if it is violated by itself.
+fn violated_part(
+    history: &mut History,
+    reader: &dyn Reader,
+    part: &Part,
+    options: &Options<'_>,
+    request: &Cancel,
+) -> Result<Option<ViolatedPart>, InputError> {
+    let mut excerpt = history.restricted(&part.operations, Horizon::Whole);
+    let limits = Options {
+        time: Some(options.explain.max(Duration::from_secs(1))),
+        memory: options.memory,
+        threads: options.threads,
+        monitors: options.monitors,
+        strategies: options.strategies.clone(),
+        detail: Detail::Minimal,
+        explain: options.explain / 4,
+        cancel: Some(request),
+        ..Options::default()
+    };
+    let Verdict::Violation(core) = check(&mut excerpt, reader, &limits)?.verdict else {
+        return Ok(None);
+    };
+    let Counterexample { operations, explanation, .. } = core;
+    let operations = operations.into_iter().map(|op| part.operations[op.index()]).collect();
+    Ok(Some(ViolatedPart { label: part.label.clone(), operations, why: explanation.sentence }))
+}
+
+/// The violated keys of a part that was decided along its versions.
+fn violated_keys(
+    history: &History,
+    reading: &Interpretation,
+    part: &Part,
+    most: usize,
+    request: &Cancel,
+) -> Vec<ViolatedPart> {
+    let ask = || versions::violated_keys(history, reading, &part.operations, request, most);
+    let cores = request.during(ask).unwrap_or_default();
+    let listed = cores.into_iter().map(|core| {
+        let key = key_of(history, &core.operations);
+        let names = [Some(part.label.clone()), key].into_iter().flatten();
+        let names: Vec<String> = names.filter(|name| !name.is_empty()).collect();
+        let label = if names.is_empty() { "one key".to_owned() } else { names.join(", ") };
+        let why = core.explanation.sentence;
+        ViolatedPart { label, operations: core.operations, why }
+    });
+    listed.collect()
+}
+
+/// The key that most of these operations name, as their key or their first argument.
+fn key_of(history: &History, operations: &[OpId]) -> Option<String> {
+    let named = |op: &OpId| {
+        let (key, values) = (history.key(*op), history.values());
+        let told = if key.is_present() { key } else { history.arg(*op) };
+        match values.get(told) {
+            Value::List(items) => items.first().cloned(),
+            other => Some(other),
+        }
+    };
+    let is_plain = |name: &Value| !matches!(name, Value::List(_) | Value::Map(_) | Value::Nil);
+    let names: Vec<Value> = operations.iter().filter_map(named).filter(is_plain).collect();
+    let times = |name: &Value| names.iter().filter(|other| *other == name).count();
+    let most = names.iter().rev().max_by_key(|name| times(name))?;
+    Some(format!("key {most}"))
 }

@@ -10,9 +10,9 @@ mod common;
 mod large;
 
 use serde_json::{Value, json};
-use seriatim_history::{History, Horizon, OpId};
+use seriatim_history::{History, Horizon, OpId, read_str};
 use seriatim_report::{Report, html, run};
-use seriatim_spec::{Counterexample, Explanation, Verdict};
+use seriatim_spec::{Counterexample, Explanation, Verdict, ViolatedPart};
 use std::io;
 use std::path::Path;
 use std::process::Command;
@@ -52,6 +52,31 @@ fn knowledge(history: &History, verdict: &Verdict) -> Value {
     })
 }
 
+/// Wall-clock times, and two violated keys of one object.
+fn clocks() -> (History, Verdict, Vec<ViolatedPart>) {
+    let line = |key: &str, call: u64| {
+        let (call, ret) = (1_763_280_000_000 + call, 1_763_280_000_005 + call);
+        format!(
+            "{{\"process\":0,\"op\":\"get\",\"key\":\"{key}\",\"result\":7,\"call\":{call},\"return\":{ret}}}\n"
+        )
+    };
+    let header = "{\"seriatim\":1,\"unit\":\"ms\",\"since\":\"unix\"}\n";
+    let history = read_str(&format!("{header}{}{}", line("a", 0), line("b", 1_300))).unwrap();
+    let verdict = Verdict::Violation(Counterexample {
+        operations: vec![OpId(0)],
+        horizon: Horizon::Whole,
+        context: None,
+        explanation: Explanation::because("nobody wrote 7"),
+    });
+    let violated = ["a", "b"].iter().zip(0..).map(|(key, op)| ViolatedPart {
+        label: format!("key \"{key}\""),
+        operations: vec![OpId(op)],
+        why: "nobody wrote 7".to_owned(),
+    });
+    let violated = violated.collect();
+    (history, verdict, violated)
+}
+
 fn write_pages(directory: &Path) -> io::Result<()> {
     let page = |name: &str, report: &Report<'_>| {
         let mut file = std::fs::File::create(directory.join(format!("{name}.html")))?;
@@ -79,6 +104,8 @@ fn write_pages(directory: &Path) -> io::Result<()> {
     let (history, verdict) = large::store(1_000);
     page("thousand", &Report::new(&history, "map", &verdict))?;
     std::fs::write(directory.join("thousand.json"), knowledge(&history, &verdict).to_string())?;
+    let (history, verdict, violated) = clocks();
+    page("clocks", &Report { violated, ..Report::new(&history, "map", &verdict) })?;
     let (history, _) = large::store(200_000);
     let verdict = Verdict::Violation(Counterexample {
         operations: (0..history.len()).map(OpId::from).collect(),

@@ -1,5 +1,16 @@
 // Time axes: where each rank stands, in units of their own.
 
+/** Units of time, in nanoseconds. */
+const UNITS = [
+  { size: 1e9, name: "s" },
+  { size: 1e6, name: "ms" },
+  { size: 1e3, name: "µs" },
+  { size: 1, name: "ns" },
+];
+
+/** The largest unit of which a duration has one. */
+const unitOf = (nanoseconds) => UNITS.find(({ size }) => nanoseconds >= size) ?? UNITS[UNITS.length - 1];
+
 /** An axis from the position of each rank. `interval` is the least distance that matters. */
 class Axis {
   constructor(kind, positions, interval) {
@@ -30,11 +41,13 @@ function orderAxis(history) {
   return new Axis("order", positions, 1);
 }
 
-/** Recorded time, to scale. */
-function timeAxis(history) {
+/** Recorded time, to scale; `unit` is how many nanoseconds it counts in, if that is known. */
+function timeAxis(history, unit) {
   const positions = Float64Array.from(history.times ?? orderAxis(history).positions);
   const span = positions.length > 1 ? positions[positions.length - 1] - positions[0] : 1;
-  return new Axis("time", positions, Math.max(span / Math.max(positions.length, 1) / 20, 1e-3));
+  const axis = new Axis("time", positions, Math.max(span / Math.max(positions.length, 1) / 20, 1e-3));
+  axis.unit = unit;
+  return axis;
 }
 
 /**

@@ -128,7 +128,7 @@ class Page {
 
   axisOf() {
     const { history } = this;
-    if (this.axisKind === "time") return timeAxis(history);
+    if (this.axisKind === "time") return timeAxis(history, this.verdict.unit);
     if (history.length > (this.view === "small" ? MANY : FEW)) return orderAxis(history);
     this.timeline.colours ??= palette();
     const letter = 7.6;

@@ -25,17 +25,38 @@ const STEPS = 60;
 /** Rows of the table. */
 const ROWS = 200;
 
+/** A duration with its unit, if the history says in which one it counts. */
+function duration(page, units) {
+  const { unit } = page.verdict;
+  if (!unit) return grouped(units);
+  const { size, name } = unitOf(units * unit);
+  return `${((units * unit) / size).toLocaleString("en", { maximumFractionDigits: Math.log10(size) })} ${name}`;
+}
+
+/** A moment: wall-clock time in UTC, a duration since the start, or the bare number. */
+function moment(page, since) {
+  const { unit, is_unix: isUnix, first_time: first } = page.verdict;
+  const units = BigInt(first) + BigInt(since);
+  if (!unit) return units.toString();
+  if (!isUnix) return duration(page, Number(units));
+  const nanoseconds = units * BigInt(unit);
+  const date = new Date(Number(nanoseconds / 1_000_000n));
+  if (Number.isNaN(date.getTime())) return units.toString();
+  const fraction = (nanoseconds % 1_000_000_000n).toString().padStart(9, "0").replace(/(000)+$/, "");
+  return date.toISOString().replace(/\.\d+Z$/, fraction === "" ? "Z" : `.${fraction}Z`);
+}
+
 /** A recorded time, exactly. */
 function exactTime(page, history, rank) {
   const since = history.time(rank);
   if (!page.timed) return `event ${grouped(since)}`;
-  const exact = Number.isSafeInteger(since) ? (BigInt(page.verdict.first_time) + BigInt(since)).toString() : "";
-  return `+${grouped(since)}${page.verdict.first_time === "0" ? "" : ` (${exact})`}`;
+  const exact = Number.isSafeInteger(since) && page.verdict.first_time !== "0" ? ` (${moment(page, since)})` : "";
+  return `+${duration(page, since)}${exact}`;
 }
 
 /** A recorded time for a table: since the first event. */
 function shortTime(page, history, rank) {
-  return page.timed ? `+${grouped(history.time(rank))}` : grouped(history.time(rank));
+  return page.timed ? `+${duration(page, history.time(rank))}` : grouped(history.time(rank));
 }
 
 /** Buttons that lead to operations. */
@@ -191,7 +212,7 @@ function showParts(page) {
       return make("button", { type: "button", class: "step", on: () => page.showPart(part) }, label);
     };
     const rows = sorted.map((part) =>
-      make("tr", {}, make("th", { scope: "row" }, name(part)), make("td", {}, grouped(part.operations)), make("td", { class: part.standing === "violation" ? "stuck" : "" }, mark[part.standing])),
+      make("tr", {}, make("th", { scope: "row" }, name(part)), make("td", {}, part.operations === undefined ? "" : grouped(part.operations)), make("td", { class: part.standing === "violation" ? "stuck" : "" }, mark[part.standing])),
     );
     const head = make("tr", {}, ...["Part", "Operations", ""].map((text) => make("th", { scope: "col" }, text)));
     children.push(make("h2", {}, "Parts"), make("table", { class: "parts" }, make("thead", {}, head), make("tbody", {}, ...rows)));

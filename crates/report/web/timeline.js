@@ -538,14 +538,18 @@ class Timeline {
     const power = 10 ** Math.floor(Math.log10(rough));
     const step = [1, 2, 5, 10].map((unit) => unit * power).find((unit) => unit >= rough);
     const word = scene.axis.kind === "order" ? "event " : "+";
+    const { unit } = scene.axis;
+    const shown = unit ? unitOf((this.offset + visible) * unit) : null;
+    const factor = shown ? unit / shown.size : 1;
+    const digits = Math.max(0, -Math.floor(Math.log10(step * factor)));
     for (let tick = Math.ceil(this.offset / step) * step; this.x(tick) < this.width; tick += step) {
       const x = this.x(tick);
       if (x < this.gutter || tick < 0) continue;
       context.fillStyle = colours.line;
       context.fillRect(x, HEAD - 8, 1, 8);
       context.fillStyle = colours.soft;
-      const digits = Math.max(0, -Math.floor(Math.log10(step)));
-      context.fillText(word + (tick || 0).toLocaleString("en", { maximumFractionDigits: digits }), x + 4, HEAD / 2);
+      const number = (tick * factor || 0).toLocaleString("en", { maximumFractionDigits: digits });
+      context.fillText(word + number + (shown ? ` ${shown.name}` : ""), x + 4, HEAD / 2);
     }
   }
 

@@ -70,6 +70,11 @@ pub struct ViolatedPart {
     pub why: String,
 }
 
+impl ViolatedPart {
+    /// The most parts that are listed.
+    pub const MOST: usize = 50;
+}
+
 /// What is known of one part, in a word.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum PartStanding {

@@ -7,7 +7,7 @@ use seriatim_lang::machine::Bounds;
 use seriatim_lang::spec::{Datum, Spec, SpecState};
 use seriatim_lang::types::Type;
 use seriatim_monitor::partition::Partitioning;
-use seriatim_monitor::{Checked, DecidedBy, Monitors, Options, check};
+use seriatim_monitor::{Checked, DecidedBy, Monitors, Options, StopAt, check, violated_parts};
 use seriatim_services::{Service, service, services};
 use seriatim_spec::Verdict;
 use seriatim_verify::SeriReader;
@@ -302,6 +302,37 @@ fn what_is_declared_to_be_a_version_is_one() {
             assert!(refused.contains(complaint), "{declaration} {new}: {refused}");
         }
     }
+}
+
+/// An object that tells its version is not split, and its violated keys are listed all the same.
+#[test]
+fn each_violated_key_is_listed_with_its_core() {
+    let etcd = SeriReader::parse(service("etcd").expect("a service").source, None).unwrap();
+    let mut text = String::new();
+    for n in 0..40 {
+        let call = 10 * n;
+        let (rev, ret) = (n + 2, call + 1);
+        writeln!(text, "{{\"process\":0,\"op\":\"put\",\"arg\":[\"k{n}\",{n}],\"result\":{rev},\"call\":{call},\"return\":{ret}}}").unwrap();
+    }
+    for n in 0..40 {
+        let call = 1_000 + 10 * n;
+        let (value, rev, ret) = (if n % 16 == 3 { 99 } else { n }, n + 2, call + 1);
+        writeln!(text, "{{\"process\":1,\"op\":\"get\",\"arg\":\"k{n}\",\"result\":[{value},{rev},41],\"call\":{call},\"return\":{ret}}}").unwrap();
+    }
+    let options = Options { stop_at: StopAt::End, ..Options::default() };
+    let mut history = read_str(&text).expect("a history");
+    let checked = check(&mut history, &etcd, &options).unwrap();
+    let parts = violated_parts(&mut history, &etcd, &checked, &options).unwrap();
+    let found: Vec<_> = parts
+        .iter()
+        .map(|part| {
+            let of_part = part.operations.iter().map(|op| op.index()).collect::<Vec<_>>();
+            (part.label.as_str(), of_part)
+        })
+        .collect();
+    let expected =
+        [("key \"k3\"", vec![3, 43]), ("key \"k19\"", vec![19, 59]), ("key \"k35\"", vec![35, 75])];
+    assert_eq!(found, expected);
 }
 
 /// A range of keys is one read for each key: the store stays one object for each key.

@@ -5,7 +5,7 @@
 //! alone. If one fits there and not here, the declaration is wrong, and nothing that rests on it
 //! counts.
 
-use super::key::{Filling, Keys};
+use super::key::{Filling, Key, Keys};
 use super::layout::Index;
 use seriatim_spec::{Aside, ClassId, StateId, Version};
 
@@ -14,17 +14,20 @@ use seriatim_spec::{Aside, ClassId, StateId, Version};
 pub(super) fn independence(
     keys: &mut Keys<'_>,
     start: StateId,
-    fillings: &[Filling],
+    fillings: impl Iterator<Item = (usize, Filling)>,
 ) -> Option<String> {
     let layout = keys.layout;
     let pieces = pieces(keys);
     let mut updates = layout.updates.clone();
-    for (&filling, key) in fillings.iter().zip(&keys.keys) {
+    for (key, filling) in fillings {
+        let key = &keys.keys[key];
         for (place, pending) in key.links(filling) {
             let slot = key.places[place as usize].slot as usize;
             updates[slot].get_or_insert(key.pending[pending as usize]);
         }
     }
+    // The states of the whole object take as much again.
+    keys.keys.iter_mut().for_each(Key::forget);
     let mut walk = Walk { whole: start, parts: vec![start; keys.keys.len()] };
     for (slot, update) in (0..).zip(&updates) {
         let version = layout.version(slot);

@@ -139,6 +139,17 @@ impl Key {
         self.way = vec![unseen; self.places.len()];
     }
 
+    /// Forgets what looking ahead has found out, fillings too.
+    pub fn forget(&mut self) {
+        self.links = Vec::new();
+        self.way = Vec::new();
+        self.passed = HashMap::new();
+        self.filled = HashMap::new();
+        self.hopes = HashMap::new();
+        self.successes = HashMap::new();
+        self.failures = HashMap::new();
+    }
+
     /// Whether nothing of the key happens at a place if it does not fill it.
     fn is_still(&self, at: u32) -> bool {
         let Place { update, is_sole, reads, .. } = &self.places[at as usize];

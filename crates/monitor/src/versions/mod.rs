@@ -106,24 +106,22 @@ pub(crate) fn decide(
 ) -> Answer {
     let Some(automaton) = reading.alphabet.versioned() else { return Answer::NoVersions };
     let question = Question { history, reading, operations, cancel };
-    let is_untold =
-        |op: &&OpId| history.ret(**op).is_none() || !automaton_tells(&*automaton, reading, **op);
-    let untold = operations.iter().filter(is_untold).count();
-    drop(automaton);
-    if untold <= SHALLOW {
-        return question.decide();
-    }
-    std::thread::scope(|scope| {
-        let builder = std::thread::Builder::new().stack_size(STACK);
-        match builder.spawn_scoped(scope, || cancel.during(|| question.decide())) {
-            Ok(thread) => match thread.join() {
-                Ok(Ok(answer)) => answer,
-                Ok(Err(Stopped(reason))) => Answer::Declined(reason.to_string()),
-                Err(panic) => std::panic::resume_unwind(panic),
-            },
-            Err(error) => Answer::Declined(error.to_string()),
-        }
-    })
+    question.on_a_deep_stack(automaton, Question::decide).unwrap_or_else(Answer::Declined)
+}
+
+/// Cores of the keys that cannot be completed, whatever the others do: one for each, in the order of
+/// the keys' first operations; at most so many.
+pub(crate) fn violated_keys(
+    history: &History,
+    reading: &Interpretation,
+    operations: &[OpId],
+    cancel: &Cancel,
+    most: usize,
+) -> Vec<Counterexample> {
+    let Some(automaton) = reading.alphabet.versioned() else { return Vec::new() };
+    let question = Question { history, reading, operations, cancel };
+    let ask = |question: &Question<'_>| question.violated_keys(most);
+    question.on_a_deep_stack(automaton, ask).unwrap_or_default()
 }
 
 /// Whether a completed operation tells a version.
@@ -139,6 +137,30 @@ struct Question<'q> {
 }
 
 impl Question<'_> {
+    /// Asks on a stack that is as deep as looking ahead may be; `Err`: why it cannot be asked.
+    fn on_a_deep_stack<T: Send>(
+        &self,
+        automaton: Box<dyn Versioned + '_>,
+        ask: impl FnOnce(&Self) -> T + Send,
+    ) -> Result<T, String> {
+        let is_untold = |op: &&OpId| {
+            self.history.ret(**op).is_none() || !automaton_tells(&*automaton, self.reading, **op)
+        };
+        let untold = self.operations.iter().filter(is_untold).count();
+        drop(automaton);
+        if untold <= SHALLOW {
+            return Ok(ask(self));
+        }
+        std::thread::scope(|scope| {
+            let builder = std::thread::Builder::new().stack_size(STACK);
+            let asked = builder.spawn_scoped(scope, || self.cancel.during(|| ask(self)));
+            match asked.map_err(|error| error.to_string())?.join() {
+                Ok(answer) => answer.map_err(|Stopped(reason)| reason.to_string()),
+                Err(panic) => std::panic::resume_unwind(panic),
+            }
+        })
+    }
+
     fn decide(&self) -> Answer {
         let Some(mut automaton) = self.reading.alphabet.versioned() else {
             return Answer::NoVersions;
@@ -167,12 +189,51 @@ impl Question<'_> {
             }
             (None, Outcome::Open(why)) => Answer::Declined(why.to_owned()),
             (None, Outcome::Core(core)) => {
-                if let Some(why) = examine::independence(&mut keys, start, &fillings) {
+                let fillings = fillings.iter().copied().enumerate();
+                if let Some(why) = examine::independence(&mut keys, start, fillings) {
                     return Answer::Declined(why);
                 }
                 self.violation(core, &mut *keys.steps.automaton)
             }
         }
+    }
+
+    /// See [`violated_keys`]. Where versions contradict each other, or what stands aside, no key is
+    /// to blame.
+    fn violated_keys(&self, most: usize) -> Vec<Counterexample> {
+        let Some(mut automaton) = self.reading.alphabet.versioned() else { return Vec::new() };
+        let layout = Layout::new(self.history, self.reading, self.operations, &mut *automaton);
+        let Ok((layout, None)) = layout else { return Vec::new() };
+        let (start, _) = automaton.initial();
+        let keys = arrange(&layout, &mut *automaton);
+        let steps = Steps::new(automaton, self.cancel);
+        let mut keys = Keys::new(&layout, steps, keys);
+        let (possible, contradiction) = aside::possible(&layout, &mut keys.steps, start);
+        if contradiction.is_some() {
+            return Vec::new();
+        }
+        keys.steps.possible = possible;
+        let (mut cores, mut fillings) = (Vec::new(), Vec::new());
+        for key in 0..keys.keys.len() {
+            let first = keys.keys[key].start(start);
+            match keys.viable(key, 0, first, &Used::new()) {
+                Ok(filling) => fillings.push((key, filling)),
+                Err(_) if cores.len() == most => break,
+                Err(_) => cores.push(Core::of_key(&mut keys, key, start)),
+            }
+        }
+        let is_declined = keys.steps.declined.is_some()
+            || examine::independence(&mut keys, start, fillings.into_iter()).is_some();
+        if is_declined {
+            return Vec::new();
+        }
+        let violations =
+            cores.into_iter().map(|core| self.violation(core, &mut *keys.steps.automaton));
+        let found = violations.filter_map(|answer| match answer {
+            Answer::Violation(core, _) => Some(core),
+            _ => None,
+        });
+        found.collect()
     }
 
     /// A violation, if the general search does not find an order for its core; else one with a

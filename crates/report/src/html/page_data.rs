@@ -5,8 +5,8 @@ use crate::labels::Labels;
 use crate::report::{Report, decider, returns_within};
 use crate::text;
 use serde::Serialize;
-use seriatim_history::{Annotation, History, Horizon, MethodId, OpId, ProcessId};
-use seriatim_spec::{Attempt, Counterexample, PartVerdict, Unknown, Verdict};
+use seriatim_history::{Annotation, History, Horizon, MethodId, OpId, ProcessId, Since};
+use seriatim_spec::{Attempt, Counterexample, PartStanding, PartVerdict, Unknown, Verdict};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
@@ -31,6 +31,11 @@ pub struct PageData<'r> {
     silent_results: Vec<bool>,
     ranks: usize,
     first_time: String,
+    /// How many nanoseconds a unit of the recorded times is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    unit: Option<u64>,
+    /// Whether they count from 1970 on.
+    is_unix: bool,
     annotations: Vec<Around<'r>>,
     notes: BTreeMap<u32, String>,
     parts: Vec<PartRow<'r>>,
@@ -74,6 +79,8 @@ impl<'r> PageData<'r> {
                 .collect(),
             ranks: ranks.len(),
             first_time: first.unwrap_or(0).to_string(),
+            unit: history.timescale().unit.nanoseconds(),
+            is_unix: history.timescale().since == Since::Unix,
             annotations: history
                 .annotations()
                 .iter()
@@ -86,6 +93,7 @@ impl<'r> PageData<'r> {
                 .iter()
                 .take(MOST_PARTS)
                 .map(|part| PartRow::of(part, report))
+                .chain(keys_within(report))
                 .collect(),
             parts_left_out: report.parts.len().saturating_sub(MOST_PARTS),
             states: &report.states.witness,
@@ -153,7 +161,9 @@ fn notes(history: &History) -> BTreeMap<u32, String> {
 #[derive(Serialize)]
 struct PartRow<'r> {
     label: Cow<'r, str>,
-    operations: usize,
+    /// How many there are, where it is a part of its own.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    operations: Option<usize>,
     standing: &'static str,
     decided_by: &'r str,
     /// Operations that no order explains, where the part is violated and was looked at.
@@ -167,12 +177,25 @@ impl<'r> PartRow<'r> {
         let core = violated.map_or(&[][..], |violated| &violated.operations);
         PartRow {
             label: text::middle(&part.label, text::SCREEN),
-            operations: part.operations,
+            operations: Some(part.operations),
             standing: part.standing.word(),
             decided_by: decider(part.decided_by).unwrap_or_default(),
             core: core.iter().map(|op| op.0).collect(),
         }
     }
+}
+
+/// The violated keys of objects that were not split.
+fn keys_within<'r>(report: &'r Report<'_>) -> impl Iterator<Item = PartRow<'r>> {
+    let is_part = |label: &str| report.parts.iter().any(|part| part.label == label);
+    let keys = report.violated.iter().filter(move |violated| !is_part(&violated.label));
+    keys.map(|violated| PartRow {
+        label: text::middle(&violated.label, text::SCREEN),
+        operations: None,
+        standing: PartStanding::Violation.word(),
+        decided_by: "",
+        core: violated.operations.iter().map(|op| op.0).collect(),
+    })
 }
 
 #[derive(Serialize)]

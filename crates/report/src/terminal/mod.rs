@@ -19,7 +19,7 @@ use crate::labels::Labels;
 use crate::report::{Report, returns_within, stuck_operations};
 use crate::text;
 use seriatim_history::{Horizon, OpId};
-use seriatim_spec::{Counterexample, Explanation, Verdict};
+use seriatim_spec::{Counterexample, Explanation, Verdict, ViolatedPart};
 use std::collections::BTreeSet;
 use style::Paint;
 
@@ -139,7 +139,11 @@ fn violated_parts(report: &Report<'_>, labels: &Labels<'_>, page: &mut Page<'_>)
         return;
     }
     page.blank();
-    page.line(&format!("All {} that are violated:", text::count(report.violated.len(), "part")));
+    let which = if report.violated.len() < ViolatedPart::MOST { "All" } else { "The first" };
+    page.line(&format!(
+        "{which} {} that are violated:",
+        text::count(report.violated.len(), "part")
+    ));
     for part in &report.violated {
         let shown = part.operations.iter().take(MOST_OF_A_PART);
         let mut core: Vec<String> =

@@ -243,6 +243,15 @@ const tests = {
     await close();
   },
 
+  async "times have their unit, and each violated key is a button"() {
+    const { page, close } = await open("clocks");
+    same(await page.$$eval("#parts button", (all) => all.map((button) => button.textContent)), ['key "a"', 'key "b"'], "keys");
+    await page.click("#parts tr:last-child button");
+    const details = await page.innerText("#details");
+    check(details.includes("+1.3 s (2025-11-16T08:00:01.300Z)"), details);
+    await close();
+  },
+
   async "annotations can be seen and hidden"() {
     const { page, close } = await open("register");
     same(await page.$$eval("#legend label", (all) => all.map((label) => label.textContent)), ["nemesis", "leader"], "groups");
