@@ -101,6 +101,12 @@ pub trait Machine: Send + Sync {
     /// What the operation does; `None` if it cannot happen in this state (a lock that is held).
     fn run(&self, state: &Self::State, op: &Self::Op) -> Option<Effect<Self::State>>;
 
+    /// The answer, where it is told sooner than the state after it: that state need not be made
+    /// where another answer is recorded.
+    fn answer_in_advance(&self, _state: &Self::State, _op: &Self::Op) -> Option<Answer> {
+        None
+    }
+
     /// Whether a recorded answer says the same as the true one.
     fn agrees(&self, _op: &Self::Op, recorded: &Answer, answer: &Answer) -> bool {
         *recorded == Answer::Unrecorded || recorded == answer
@@ -114,6 +120,12 @@ pub trait Machine: Send + Sync {
         op: &Self::Op,
         recorded: Option<&Answer>,
     ) -> Next<Self::State> {
+        if let Some(recorded) = recorded
+            && let Some(answer) = self.answer_in_advance(state, op)
+            && !self.agrees(op, recorded, &answer)
+        {
+            return Next::None;
+        }
         match self.run(state, op) {
             Some(effect) if recorded.is_none_or(|ret| self.agrees(op, ret, &effect.answer)) => {
                 Next::One(effect.after.unwrap_or_else(|| state.clone()))

@@ -12,6 +12,11 @@ use std::cell::Cell;
 pub trait Budget {
     /// Spends some work; whether the monitor may go on.
     fn spend(&self, work: usize) -> bool;
+
+    /// Whether a monitor may begin to guess, about so many operations.
+    fn lets_guess(&self, _operations: usize) -> bool {
+        true
+    }
 }
 
 /// A monitor may take as long as it likes.
@@ -27,7 +32,8 @@ impl Budget for Unlimited {
 /// each operation.
 const FIRST_WORK: usize = 1 << 8;
 
-/// Histories of more operations take long to be made ready for the search.
+/// Histories of more operations take long to be made ready for the search. Of shorter ones it often
+/// finds an order before a guess is made.
 const LONG: usize = 1 << 11;
 
 /// The work that a monitor may do for so many operations before it has to compete with the search,
@@ -56,6 +62,13 @@ impl Allowance {
 impl Budget for Allowance {
     fn spend(&self, work: usize) -> bool {
         self.left.set(self.left.get().saturating_sub(work));
+        !self.is_spent()
+    }
+
+    fn lets_guess(&self, operations: usize) -> bool {
+        if operations <= LONG {
+            self.left.set(0);
+        }
         !self.is_spent()
     }
 }

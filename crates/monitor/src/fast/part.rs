@@ -55,6 +55,11 @@ impl<'h> Part<'h> {
         self.budget.spend(work).then_some(()).ok_or(Declined::Stopped)
     }
 
+    /// Asks whether a monitor may begin to guess.
+    pub(super) fn begin_to_guess(&self) -> Result<(), Declined> {
+        self.budget.lets_guess(self.len()).then_some(()).ok_or(Declined::Stopped)
+    }
+
     /// The number of operations.
     pub fn len(&self) -> usize {
         self.chosen.map_or(self.history.len(), <[OpId]>::len)

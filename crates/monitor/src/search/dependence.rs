@@ -14,7 +14,12 @@ pub enum Dependence<'a> {
     /// Classes of the same key depend on each other, others do not: the key of each class.
     ByKey(Vec<u64>),
     /// As the specification says of each pair.
-    Pairwise(&'a dyn Alphabet),
+    Pairwise {
+        /// Who says so.
+        alphabet: &'a dyn Alphabet,
+        /// By class, whether it is known to depend on every pending operation of the part.
+        depends_on_pending: Vec<Option<bool>>,
+    },
 }
 
 impl<'a> Dependence<'a> {
@@ -31,7 +36,10 @@ impl<'a> Dependence<'a> {
                 }
                 Dependence::ByKey(table)
             }
-            None if some_commute(alphabet, occurring) => Dependence::Pairwise(alphabet),
+            None if some_commute(alphabet, occurring) => {
+                let classes = occurring.last().map_or(0, |last| last.0 as usize + 1);
+                Dependence::Pairwise { alphabet, depends_on_pending: vec![None; classes] }
+            }
             None => Dependence::Total,
         }
     }
@@ -39,7 +47,7 @@ impl<'a> Dependence<'a> {
     /// Keeps of the candidates (the first is the frontier's operation) and of the pending classes
     /// those that are connected with the first candidate.
     pub fn keep_relevant(
-        &self,
+        &mut self,
         part: &Part<'_>,
         candidates: &mut Vec<Rank>,
         pending: &mut Vec<PendingId>,
@@ -55,10 +63,19 @@ impl<'a> Dependence<'a> {
                 candidates.retain(|&rank| key(part.class(rank)) == wanted);
                 pending.retain(|&id| key(part.pending_class(id)) == wanted);
             }
-            Dependence::Pairwise(alphabet) => {
+            Dependence::Pairwise { alphabet, depends_on_pending } => {
+                let from = part.class(first);
+                let depends = |class: ClassId| class == from || !alphabet.commute(from, class);
+                // Nearly always everything does, which is seen without a list.
+                let all_pending = || part.pending().all(|id| depends(part.pending_class(id)));
+                if candidates.iter().all(|&rank| depends(part.class(rank)))
+                    && *depends_on_pending[from.0 as usize].get_or_insert_with(all_pending)
+                {
+                    return;
+                }
                 let all = candidates.iter().map(|&rank| part.class(rank));
                 let all = all.chain(pending.iter().map(|&id| part.pending_class(id)));
-                let apart = apart(*alphabet, part.class(first), all);
+                let apart = apart(*alphabet, from, all);
                 if !apart.is_empty() {
                     candidates.retain(|&rank| !apart.contains(&part.class(rank)));
                     pending.retain(|&id| !apart.contains(&part.pending_class(id)));

@@ -18,6 +18,9 @@
 //! a dive begins far along, near where the others are stuck; now and then early, in case that is
 //! where they went wrong.
 //!
+//! *One successor at a time.* Of a configuration's candidates the next one is tried when all before
+//! it have failed, so that on the way to a witness hardly a state is made that is never entered.
+//!
 //! *Pending operations last.* Which of them help is expensive to find out (every one of them,
 //! before every open operation, and in chains), and most configurations on the way to a witness
 //! need none. So what takes no pending operation is tried first, then what takes one, then what
@@ -29,7 +32,7 @@ use super::odds::mixed;
 use super::origins::{OriginId, Origins};
 use super::part::Rank;
 use super::seen::Seen;
-use super::space::{Configuration, Kind, Order, Space, Step, Successors};
+use super::space::{Configuration, Helpers, Kind, Order, Space, Step, Successors};
 use super::{Effort, Progress};
 use seriatim_limits::checkpoint;
 use std::cmp::Ordering;
@@ -46,24 +49,55 @@ pub struct DepthFirst<'a, M> {
     origins: Origins,
     settled: Vec<Step>,
     successors: Successors<M>,
+    /// Lists of candidates that are not in use.
+    spare: Vec<Vec<Rank>>,
+    /// How many candidates there are in lists that are in use.
+    listed: usize,
     farthest: Rank,
     turn: Turn,
 }
 
-/// A configuration that is met but not entered.
+/// A configuration with successors that are still to be tried.
 struct Open<M> {
     configuration: Configuration<M>,
     origin: OriginId,
-    /// A dive has begun with it.
+    /// A dive has begun with it before it was entered.
     is_taken: bool,
-    /// Which of its successors are still to be tried: these and the later kinds.
-    kind: Kind,
+    rest: Rest,
+}
+
+/// What is still to be tried of a configuration.
+enum Rest {
+    /// Everything: it is not entered.
+    All,
+    /// These candidates, the next one last, and then what takes pending operations if some may
+    /// help.
+    Candidates(Vec<Rank>, Helpers),
+    /// Successors of this kind and of the later ones.
+    Kind(Kind),
+    /// Nothing.
+    Nothing,
 }
 
 impl<M> Open<M> {
     fn new(configuration: Configuration<M>, origin: OriginId) -> Self {
-        Open { configuration, origin, is_taken: false, kind: Kind::Plain }
+        Open { configuration, origin, is_taken: false, rest: Rest::All }
     }
+
+    fn is_entered(&self) -> bool {
+        !matches!(self.rest, Rest::All)
+    }
+
+    fn is_exhausted(&self) -> bool {
+        matches!(self.rest, Rest::Nothing)
+    }
+}
+
+/// Where configurations with something left to try are.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Line {
+    Main,
+    LeftOpen,
 }
 
 /// Whose turn it is.
@@ -108,28 +142,43 @@ impl<'a, M: Mask> DepthFirst<'a, M> {
             origins: Origins::default(),
             settled,
             successors: Successors::default(),
+            spare: Vec::new(),
+            listed: 0,
             farthest: Rank(0),
             turn: Turn { number: 0, left },
         }
     }
 
-    /// The configuration to enter next.
-    fn next(&mut self) -> Option<Open<M>> {
-        if self.turn.left == 0 {
-            self.pass_on();
-        }
-        self.turn.left -= 1;
-        let (first, second) = match self.turn.is_dive() {
-            true => (&mut self.left_open, &mut self.main),
-            false => (&mut self.main, &mut self.left_open),
+    /// The line whose last configuration is next: that of the turn, or the other one.
+    fn line(&mut self) -> Option<Line> {
+        let lines = match self.turn.is_dive() {
+            true => [Line::LeftOpen, Line::Main],
+            false => [Line::Main, Line::LeftOpen],
         };
-        let mut open = || first.pop().or_else(|| second.pop());
-        loop {
-            let next = open()?;
-            if !next.is_taken {
-                return Some(next);
+        for line in lines {
+            let open = self.open(line);
+            while open.pop_if(|last| last.is_taken).is_some() {}
+            if !open.is_empty() {
+                return Some(line);
             }
         }
+        None
+    }
+
+    fn open(&mut self, line: Line) -> &mut Vec<Open<M>> {
+        match line {
+            Line::Main => &mut self.main,
+            Line::LeftOpen => &mut self.left_open,
+        }
+    }
+
+    /// How the last configuration of a line was reached, if it is complete.
+    fn completed(&self, line: Line) -> Option<OriginId> {
+        let last = match line {
+            Line::Main => self.main.last(),
+            Line::LeftOpen => self.left_open.last(),
+        };
+        last.filter(|last| self.space.is_complete(&last.configuration)).map(|last| last.origin)
     }
 
     /// Ends a turn and begins the next one.
@@ -162,37 +211,76 @@ impl<'a, M: Mask> DepthFirst<'a, M> {
         let Some(chosen) = choices.filter(|&index| !open(index).is_taken).reduce(better) else {
             return;
         };
-        match chosen.checked_sub(self.main.len()) {
-            None => {
-                let open = &mut self.main[chosen];
-                let (configuration, kind) = (open.configuration.clone(), open.kind);
-                let copy = Open { kind, ..Open::new(configuration, open.origin) };
-                open.is_taken = true;
-                self.left_open.push(copy);
-            }
-            Some(index) => {
-                let last = self.left_open.len() - 1;
-                self.left_open.swap(index, last);
-            }
+        let (line, index) = match chosen.checked_sub(self.main.len()) {
+            None => (Line::Main, chosen),
+            Some(index) => (Line::LeftOpen, index),
+        };
+        let chosen = &mut self.open(line)[index];
+        if chosen.is_entered() {
+            // With one of its successors.
+            while !self.go_on(line, index) && !self.open(line)[index].is_exhausted() {}
+        } else {
+            chosen.is_taken = true;
+            let copy = Open::new(chosen.configuration.clone(), chosen.origin);
+            self.left_open.push(copy);
         }
     }
 
-    /// Generates the successors of a configuration that are next.
-    fn enter(&mut self, open: Open<M>) {
-        let Open { configuration, origin, kind, .. } = open;
-        let next = self.space.expand_kind(&configuration, kind, &mut self.successors);
-        let rest = next.map(|kind| Open { kind, ..Open::new(configuration, origin) });
-        self.push_successors(origin, rest);
+    /// Enters a configuration: puts its candidates in order; gives their number.
+    fn enter(&mut self, line: Line) -> usize {
+        let mut candidates = self.spare.pop().unwrap_or_default();
+        let open = match line {
+            Line::Main => self.main.last_mut(),
+            Line::LeftOpen => self.left_open.last_mut(),
+        };
+        let open = open.expect("there is a configuration to enter");
+        self.farthest = self.farthest.max(open.configuration.frontier);
+        let helpers = self.space.candidates(&open.configuration, &mut candidates);
+        candidates.reverse();
+        let count = candidates.len();
+        self.listed += count;
+        open.rest = Rest::Candidates(candidates, helpers);
+        count
     }
 
-    /// The last successor is pushed first, so that the first is entered first; what is left of the
-    /// parent comes after all of them.
-    fn push_successors(&mut self, parent: OriginId, rest: Option<Open<M>>) {
+    /// Tries what is next of a configuration that is entered; whether that leads to a new one.
+    fn go_on(&mut self, line: Line, index: usize) -> bool {
+        let open = match line {
+            Line::Main => &mut self.main[index],
+            Line::LeftOpen => &mut self.left_open[index],
+        };
+        let (configuration, successors) = (&open.configuration, &mut self.successors);
+        match &mut open.rest {
+            Rest::Candidates(candidates, helpers) => {
+                let next = candidates.pop().expect("a list without candidates is put away");
+                self.space.try_candidate(configuration, next, successors);
+                self.listed -= 1;
+                if candidates.is_empty() {
+                    self.spare.push(std::mem::take(candidates));
+                    open.rest = match helpers {
+                        Helpers::None => Rest::Nothing,
+                        Helpers::Some => Rest::Kind(Kind::Helped),
+                    };
+                }
+            }
+            Rest::Kind(kind) => {
+                let next = self.space.expand_kind(configuration, *kind, successors);
+                open.rest = next.map_or(Rest::Nothing, Rest::Kind);
+            }
+            Rest::All | Rest::Nothing => successors.clear(),
+        }
+        let parent = open.origin;
+        self.push_successors(parent)
+    }
+
+    /// The last successor is pushed first, so that the first is entered first; whether there is one
+    /// that was not met before.
+    fn push_successors(&mut self, parent: OriginId) -> bool {
         let open = match self.turn.is_dive() {
             true => &mut self.left_open,
             false => &mut self.main,
         };
-        open.extend(rest);
+        let before = open.len();
         for (configuration, steps) in self.successors.iter().rev() {
             checkpoint();
             if self.seen.insert(configuration, &self.space.uses) {
@@ -200,25 +288,45 @@ impl<'a, M: Mask> DepthFirst<'a, M> {
                 open.push(Open::new(configuration.clone(), origin));
             }
         }
+        open.len() > before
     }
 
     /// An estimate of the memory in use, in bytes.
     fn bytes(&self) -> usize {
         let open = (self.main.len() + self.left_open.len()) * size_of::<Open<M>>();
-        self.space.bytes() + self.seen.bytes() + open + self.origins.bytes()
+        let lists = self.listed * size_of::<Rank>();
+        self.space.bytes() + self.seen.bytes() + open + lists + self.origins.bytes()
     }
 }
 
 impl<M: Mask> Search for DepthFirst<'_, M> {
     fn run(&mut self, effort: &mut Effort<'_>) -> Progress {
-        while let Some(open) = self.next() {
-            if self.space.is_complete(&open.configuration) {
-                self.settled.extend(self.origins.path(open.origin));
+        while let Some(line) = self.line() {
+            let last = self.open(line).len() - 1;
+            if self.open(line)[last].is_entered() {
+                let is_cheap = matches!(self.open(line)[last].rest, Rest::Candidates(..));
+                self.go_on(line, last);
+                if self.open(line)[last].is_exhausted() {
+                    self.open(line).remove(last);
+                }
+                if !is_cheap
+                    && let Some(pause) = effort.spend(self.successors.len(), || self.bytes())
+                {
+                    return pause;
+                }
+                continue;
+            }
+            if let Some(origin) = self.completed(line) {
+                self.settled.extend(self.origins.path(origin));
                 return Progress::Found(std::mem::take(&mut self.settled));
             }
-            self.farthest = self.farthest.max(open.configuration.frontier);
-            self.enter(open);
-            if let Some(pause) = effort.spend(self.successors.len(), || self.bytes()) {
+            if self.turn.left == 0 {
+                self.pass_on();
+                continue;
+            }
+            self.turn.left -= 1;
+            let candidates = self.enter(line);
+            if let Some(pause) = effort.spend(candidates, || self.bytes()) {
                 return pause;
             }
         }

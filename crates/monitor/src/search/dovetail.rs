@@ -110,8 +110,20 @@ const LONGEST_TURN: u64 = 1 << 16;
 
 /// The work of a monitor that takes as long as one expansion.
 const WORK_OF_EXPANSION: u64 = 3;
+/// The expansions with which the searches begin, beyond one for each operation: a history that few
+/// choices are wrong for is decided by then.
+const HEAD_START: u64 = if cfg!(test) { 0 } else { 1 << 9 };
 /// The work of a monitor after which the searches go on.
 const WORK_OF_SLICE: u64 = 1 << 10;
+
+/// What an expansion weighs: breadth first, it makes all successors, and most of them are entered
+/// only once everything before them is.
+fn weight(strategy: Strategy) -> u64 {
+    match strategy {
+        Strategy::DepthFirst => 1,
+        Strategy::BreadthFirst => 2,
+    }
+}
 
 /// Decides all parts, as far as the limits allow.
 pub fn run(plan: &Plan<'_>, rival: &Rival<'_>) -> Outcome {
@@ -231,9 +243,11 @@ impl<'p, 'a: 'p> WorkQueue<'p, 'a> {
     /// Lets a rival decide parts while the searches take turns.
     fn compete(&self, rival: &Rival<'_>) {
         for &part in rival.parts {
-            // It has had a turn: the searches begin.
-            let turns = Turns { queue: self, part, owed: Cell::new(WORK_OF_SLICE) };
-            if turns.is_over() {
+            // It has had a turn, or was not let begin: the searches do.
+            let operations = self.plan.parts[part].len() as u64;
+            let owed = Cell::new((HEAD_START + operations) * WORK_OF_EXPANSION);
+            let turns = Turns { queue: self, part, owed };
+            if turns.is_over() || !turns.spend(0) {
                 continue;
             }
             if let Some(finding) = (rival.decide)(part, &turns) {
@@ -306,7 +320,7 @@ impl<'p, 'a: 'p> WorkQueue<'p, 'a> {
             return expansions;
         }
         if finding.is_none() {
-            task.effort += whole;
+            task.effort += whole * weight(task.strategy);
             task.made = 0;
         }
         self.hand_in(task, finding, met);

@@ -19,6 +19,8 @@ use seriatim_spec::ClassId;
 pub struct Odds {
     /// By class.
     counts: Vec<Count>,
+    /// Candidates with what they are put in order by.
+    keyed: Vec<(u64, Rank)>,
 }
 
 /// How often operations of a class were tried, and how often one fitted.
@@ -26,10 +28,12 @@ pub struct Odds {
 struct Count {
     tried: u32,
     fitted: u32,
+    /// How likely one fits, in steps.
+    steps: u32,
 }
 
 /// A class of which nothing is known fits always.
-const UNKNOWN: Count = Count { tried: 1, fitted: 1 };
+const UNKNOWN: Count = Count { tried: 1, fitted: 1, steps: STEPS };
 /// When so many were counted, the older half weighs half as much.
 const MANY: u32 = 1 << 12;
 /// Odds are told in steps of one through so many: what is about as likely stays in its order.
@@ -50,25 +54,30 @@ impl Odds {
         count.tried += 1;
         count.fitted += u32::from(fits);
         if count.tried == MANY {
-            *count = Count { tried: count.tried / 2, fitted: count.fitted / 2 };
+            (count.tried, count.fitted) = (count.tried / 2, count.fitted / 2);
         }
+        count.steps = count.fitted * STEPS / count.tried;
     }
 
     /// How likely an operation of a class fits, in steps.
     fn steps(&self, class: ClassId) -> u32 {
-        let count = self.counts.get(class.0 as usize).unwrap_or(&UNKNOWN);
-        count.fitted * STEPS / count.tried
+        self.counts.get(class.0 as usize).unwrap_or(&UNKNOWN).steps
     }
 
     /// Puts candidates in the order in which they are tried.
-    pub fn sort(&self, candidates: &mut [Rank], order: Order, class: impl Fn(Rank) -> ClassId) {
-        candidates.put_in_order_by_key(|&rank| {
+    pub fn sort(&mut self, candidates: &mut [Rank], order: Order, class: impl Fn(Rank) -> ClassId) {
+        let mut keyed = std::mem::take(&mut self.keyed);
+        keyed.clear();
+        keyed.extend(candidates.iter().map(|&rank| {
             let chance = match order {
                 Order::Odds => 0,
                 Order::Mixed(seed) => mixed(u64::from(rank.0) + (seed << 32)) % CHANCE,
             };
-            u64::from(self.steps(class(rank))) + chance
-        });
+            (u64::from(self.steps(class(rank))) + chance, rank)
+        }));
+        keyed.put_in_order_by_key(|&(key, _)| key);
+        candidates.iter_mut().zip(&keyed).for_each(|(place, &(_, rank))| *place = rank);
+        self.keyed = keyed;
     }
 
     /// An estimate of the memory in use, in bytes.
@@ -92,20 +101,20 @@ mod tests {
     #[test]
     fn what_seldom_fits_comes_first_and_the_rest_stays_in_its_order() {
         let class = |rank: Rank| ClassId(rank.0 % 2);
-        let sorted = |odds: &Odds, order| {
+        let sorted = |odds: &mut Odds, order| {
             let mut candidates = [0, 1, 2, 3].map(Rank);
             odds.sort(&mut candidates, order, class);
             candidates.map(|rank| rank.0)
         };
         let mut odds = Odds::default();
-        assert_eq!(sorted(&odds, Order::Odds), [0, 1, 2, 3]);
+        assert_eq!(sorted(&mut odds, Order::Odds), [0, 1, 2, 3]);
         // So often that counts are halved meanwhile.
         for nth in 0..3 * MANY {
             odds.note(ClassId(0), true);
             odds.note(ClassId(1), nth.is_multiple_of(5));
         }
-        assert_eq!(sorted(&odds, Order::Odds), [1, 3, 0, 2]);
-        let orders: Vec<_> = (0..100).map(|seed| sorted(&odds, Order::Mixed(seed))).collect();
+        assert_eq!(sorted(&mut odds, Order::Odds), [1, 3, 0, 2]);
+        let orders: Vec<_> = (0..100).map(|seed| sorted(&mut odds, Order::Mixed(seed))).collect();
         assert!(orders.contains(&[1, 3, 0, 2]), "mostly as the odds say");
         assert!(orders.iter().any(|order| order[0] % 2 == 0), "now and then otherwise");
     }

@@ -12,7 +12,7 @@
 //! class it has used.
 
 use hashbrown::HashMap;
-use seriatim_history::{Event, History, OpId};
+use seriatim_history::{Event, History, OpId, Time};
 use seriatim_limits::InOrder;
 use seriatim_spec::{Alphabet, ClassId, Interpretation};
 
@@ -97,7 +97,7 @@ impl<'a> Part<'a> {
                     part.pending[index].operations.push(op);
                     part.pending[index].available_from.push(Rank(part.classes.len() as u32));
                 }
-                Event::Call(op) => arrangement.call(op, Rank(part.classes.len() as u32)),
+                Event::Call(_) => arrangement.call(Rank(part.classes.len() as u32)),
                 Event::Return(op) => {
                     part.open.extend(arrangement.open.iter().map(|open| open.rank));
                     part.starts.push(u32::try_from(part.open.len()).expect("fits in memory"));
@@ -184,6 +184,13 @@ impl<'a> Part<'a> {
         self.pending[pending.0 as usize].available_from[0]
     }
 
+    /// The classes of which some pending operation has been called at a frontier: they are numbered
+    /// in the order of their first calls.
+    pub fn pending_at(&self, frontier: Rank) -> impl Iterator<Item = PendingId> + use<> {
+        let called = self.pending.partition_point(|class| class.available_from[0] <= frontier);
+        (0..called as u32).map(PendingId)
+    }
+
     /// How many pending operations of a class have been called at a frontier.
     #[inline]
     pub fn available(&self, pending: PendingId, frontier: Rank) -> usize {
@@ -237,7 +244,8 @@ impl PendingClass {
 
 /// Follows the open operations while the events go by.
 struct Arrangement {
-    ranks: HashMap<OpId, Rank>,
+    /// The ranks of the completed operations, in call order.
+    ranks: std::vec::IntoIter<Rank>,
     /// The open completed operations, by rank.
     open: Vec<Open>,
     free_slots: Vec<u32>,
@@ -252,21 +260,24 @@ struct Open {
 
 impl Arrangement {
     fn new(history: &History, operations: &[OpId]) -> Self {
-        let events = history.events_of(operations.iter().copied());
-        let returns = events.filter_map(|event| match event {
-            Event::Return(op) => Some(op),
-            Event::Call(_) => None,
-        });
-        let ranks = returns.enumerate().map(|(rank, op)| (op, Rank(rank as u32))).collect();
-        Arrangement { ranks, open: Vec::new(), free_slots: Vec::new(), slot_count: 0 }
+        let mut returns: Vec<(Time, usize)> =
+            operations.iter().filter_map(|&op| history.ret(op)).zip(0..).collect();
+        returns.put_in_order();
+        let mut ranks = vec![Rank(0); returns.len()];
+        for (rank, &(_, place)) in returns.iter().enumerate() {
+            ranks[place] = Rank(rank as u32);
+        }
+        let (ranks, open) = (ranks.into_iter(), Vec::new());
+        Arrangement { ranks, open, free_slots: Vec::new(), slot_count: 0 }
     }
 
-    fn call(&mut self, op: OpId, called_at: Rank) {
+    /// The next completed operation is called.
+    fn call(&mut self, called_at: Rank) {
         let slot = self.free_slots.pop().unwrap_or_else(|| {
             self.slot_count += 1;
             self.slot_count - 1
         });
-        let rank = self.ranks[&op];
+        let rank = self.ranks.next().expect("calls come in the order of the operations");
         let place = self.open.partition_point(|other| other.rank < rank);
         self.open.insert(place, Open { rank, slot, called_at });
     }

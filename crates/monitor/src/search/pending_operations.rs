@@ -27,13 +27,16 @@ use super::part::{PendingId, Rank};
 use super::space::{Configuration, Space, Step, Successors};
 use super::used::UseId;
 use hashbrown::HashMap;
-use seriatim_limits::{InOrder, checkpoint};
+use seriatim_limits::{InOrder, checkpoint, checkpoint_after};
 use seriatim_spec::{ClassId, StateId};
 use std::sync::Arc;
 
 /// Beyond this many bytes of what is remembered all is forgotten: what was asked lately is asked
 /// again, and the memory is better used for configurations.
 const LIMIT: usize = 4 << 20;
+
+/// So many moves are compared in the time between two checkpoints.
+const LOOKED_AT_ONCE: u32 = 64;
 
 /// A pending operation that leads to another state.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -236,14 +239,23 @@ impl Space<'_> {
         let before = self.moves(state);
         for &first in before.iter() {
             let after = self.moves(first.to);
-            let mut known = before.iter().copied().peekable();
-            for &second in after.iter() {
-                checkpoint();
-                while known.next_if(|&other| other < second).is_some() {}
-                // Back to the state itself is no move there, and so is not among the known ones.
-                let is_known = known.peek() == Some(&second)
-                    || second.to == state && self.stays(state, second.pending);
-                found.extend((!is_known).then_some(Chain { first, second }));
+            checkpoint_after(after.len() as u32 / LOOKED_AT_ONCE);
+            let (mut known, mut second) = (&before[..], &after[..]);
+            loop {
+                // Nearly all are known.
+                let same = known.iter().zip(second).take_while(|(a, b)| a == b).count();
+                (known, second) = (&known[same..], &second[same..]);
+                let Some((&next, rest)) = second.split_first() else { break };
+                match known.first() {
+                    Some(&other) if other < next => known = &known[1..],
+                    _ => {
+                        // Back to the state itself is no move there, and so is not among the known.
+                        if next.to != state || !self.stays(state, next.pending) {
+                            found.push(Chain { first, second: next });
+                        }
+                        second = rest;
+                    }
+                }
             }
         }
         let found: Arc<[Chain]> = found.into();

@@ -71,6 +71,15 @@ pub enum Kind {
     Chained,
 }
 
+/// Whether some pending operation is there that may help.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Helpers {
+    /// None is.
+    None,
+    /// At least one is.
+    Some,
+}
+
 /// The successors of a configuration, each with the steps that lead to it.
 pub struct Successors<M> {
     /// Each successor with the end of its steps in `steps`.
@@ -85,7 +94,7 @@ impl<M> Default for Successors<M> {
 }
 
 impl<M> Successors<M> {
-    fn clear(&mut self) {
+    pub fn clear(&mut self) {
         self.list.clear();
         self.steps.clear();
     }
@@ -113,11 +122,15 @@ pub struct Space<'a> {
     pub transitions: Transitions<'a>,
     /// The uses of pending operations met so far.
     pub uses: Uses,
-    read_only: Vec<bool>,
+    /// The open operations that change nothing, frontier by frontier.
+    observers: Observers,
     dependence: Dependence<'a>,
     lookahead: Option<Lookahead>,
     pub(super) enabling: Enabling,
     candidates: Vec<Rank>,
+    /// By class, of how many choices of candidates the last one is that has one of it.
+    chosen: Vec<u64>,
+    choices: u64,
     helpers: Vec<PendingId>,
     odds: Odds,
     /// The order in which candidates are tried.
@@ -134,6 +147,35 @@ pub enum Order {
     Mixed(u64),
 }
 
+/// The open operations that change nothing, frontier by frontier.
+struct Observers {
+    /// Those of frontier `f` are `open[starts[f]..starts[f + 1]]`.
+    open: Vec<Rank>,
+    starts: Vec<u32>,
+}
+
+impl Observers {
+    fn new(part: &Part<'_>, changes_nothing: impl Fn(ClassId) -> bool) -> Self {
+        let (mut open, mut starts) = (Vec::new(), vec![0]);
+        for frontier in (0..part.end().0).map(Rank) {
+            let all = part.open(frontier).iter().copied();
+            open.extend(all.filter(|&rank| changes_nothing(part.class(rank))));
+            starts.push(open.len() as u32);
+        }
+        Observers { open, starts }
+    }
+
+    #[inline]
+    fn open(&self, frontier: Rank) -> &[Rank] {
+        let frontier = frontier.0 as usize;
+        &self.open[self.starts[frontier] as usize..self.starts[frontier + 1] as usize]
+    }
+
+    fn bytes(&self) -> usize {
+        size_of_val(&self.open[..]) + size_of_val(&self.starts[..])
+    }
+}
+
 impl<'a> Space<'a> {
     /// The space of a part.
     pub fn new(part: &'a Part<'a>, cancel: &Cancel) -> Self {
@@ -145,15 +187,18 @@ impl<'a> Space<'a> {
             read_only[class.0 as usize] =
                 alphabet.is_read_only(class) || is_broken(Sabotage::ForgottenEffect);
         }
+        let observers = Observers::new(part, |class| read_only[class.0 as usize]);
         Space {
             part,
             transitions: Transitions::new(alphabet.automaton(cancel), part.end().0 as usize),
             uses: Uses::default(),
-            read_only,
+            observers,
             dependence: Dependence::new(alphabet, &occurring),
             lookahead: Lookahead::new(part, &occurring),
             enabling: Enabling::default(),
             candidates: Vec::new(),
+            chosen: vec![0; classes],
+            choices: 0,
             helpers: Vec::new(),
             odds: Odds::default(),
             order: Order::Odds,
@@ -207,6 +252,34 @@ impl<'a> Space<'a> {
             self.emit_kind(configuration, kind, (&candidates, &helpers), successors);
         }
         (self.candidates, self.helpers) = (candidates, helpers);
+    }
+
+    /// Writes down the operations that are tried first, in the order in which they are tried.
+    pub fn candidates<M: Mask>(
+        &mut self,
+        configuration: &Configuration<M>,
+        candidates: &mut Vec<Rank>,
+    ) -> Helpers {
+        self.choose_candidates(configuration);
+        self.odds.sort(&mut self.candidates, self.order, |rank| self.part.class(rank));
+        candidates.extend_from_slice(&self.candidates);
+        match self.helpers[..] {
+            [] => Helpers::None,
+            _ => Helpers::Some,
+        }
+    }
+
+    /// Generates the successors in which one of the [candidates](Space::candidates) is linearized.
+    #[inline]
+    pub fn try_candidate<M: Mask>(
+        &mut self,
+        configuration: &Configuration<M>,
+        candidate: Rank,
+        successors: &mut Successors<M>,
+    ) {
+        successors.clear();
+        self.transitions.begin();
+        self.emit_plain(configuration, &[candidate], successors);
     }
 
     /// Generates the successors of one kind; gives the next kind, if there may be any.
@@ -276,18 +349,20 @@ impl<'a> Space<'a> {
         let frontier = configuration.frontier;
         self.candidates.clear();
         self.helpers.clear();
+        self.choices += 1;
         for &rank in part.open(frontier) {
-            let class = part.class(rank);
-            let is_known = self.candidates.iter().any(|&other| part.class(other) == class);
-            if !is_known && !configuration.linearized.has(part.slot(rank)) {
+            let chosen = &mut self.chosen[part.class(rank).0 as usize];
+            if *chosen != self.choices && !configuration.linearized.has(part.slot(rank)) {
+                *chosen = self.choices;
                 self.candidates.push(rank);
             }
         }
-        for pending in part.pending() {
-            let available = part.available(pending, frontier);
-            let is_there = available > self.uses.count(configuration.used, pending);
-            if is_there && !is_broken(Sabotage::DroppedPending) {
-                self.helpers.push(pending);
+        if !is_broken(Sabotage::DroppedPending) {
+            self.helpers.extend(part.pending_at(frontier));
+        }
+        for &(pending, count) in self.uses.counts(configuration.used) {
+            if part.available(pending, frontier) <= count as usize {
+                self.helpers.retain(|&helper| helper != pending);
             }
         }
         self.dependence.keep_relevant(part, &mut self.candidates, &mut self.helpers);
@@ -337,10 +412,9 @@ impl<'a> Space<'a> {
             if configuration.frontier == part.end() {
                 return;
             }
-            for &rank in part.open(configuration.frontier) {
+            for &rank in self.observers.open(configuration.frontier) {
                 let (class, slot) = (part.class(rank), part.slot(rank));
-                if self.read_only[class.0 as usize]
-                    && !configuration.linearized.has(slot)
+                if !configuration.linearized.has(slot)
                     && self.transitions.is_possible(configuration.state, class)
                 {
                     configuration.linearized.insert(slot);
@@ -355,6 +429,10 @@ impl<'a> Space<'a> {
 
     /// An estimate of the memory in use, in bytes.
     pub fn bytes(&self) -> usize {
-        self.transitions.bytes() + self.uses.bytes() + self.enabling.bytes() + self.odds.bytes()
+        self.transitions.bytes()
+            + self.uses.bytes()
+            + self.enabling.bytes()
+            + self.odds.bytes()
+            + self.observers.bytes()
     }
 }

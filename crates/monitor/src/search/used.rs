@@ -49,6 +49,11 @@ impl Uses {
         }
     }
 
+    /// The classes of which some are used, and how many are.
+    pub fn counts(&self, used: UseId) -> &[(PendingId, u32)] {
+        &self.lists[used.0 as usize]
+    }
+
     /// The use with one more of a class.
     pub fn with(&mut self, used: UseId, pending: PendingId) -> UseId {
         if let Some(&known) = self.more.get(&(used, pending)) {

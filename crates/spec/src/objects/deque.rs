@@ -166,6 +166,13 @@ impl Machine for Deque {
         }
     }
 
+    fn answer_in_advance(&self, state: &Held, op: &Op) -> Option<Answer> {
+        match op {
+            Op::Pop(end) => Some(Answer::from_option(end.of(state))),
+            _ => None,
+        }
+    }
+
     fn leaves_unchanged(&self, op: &Op, answer: Option<&Answer>) -> bool {
         match op {
             Op::Push(..) => false,

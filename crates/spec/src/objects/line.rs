@@ -109,6 +109,10 @@ impl Machine for Line {
         }
     }
 
+    fn answer_in_advance(&self, state: &Sequence, op: &Op) -> Option<Answer> {
+        (*op == Op::Take).then(|| Answer::from_option(self.next(state)))
+    }
+
     fn leaves_unchanged(&self, op: &Op, answer: Option<&Answer>) -> bool {
         match op {
             Op::Add(_) => false,

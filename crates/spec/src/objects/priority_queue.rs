@@ -266,6 +266,10 @@ impl Machine for PriorityQueue {
         }
     }
 
+    fn answer_in_advance(&self, state: &Collection, op: &Op) -> Option<Answer> {
+        (*op == Op::Extract).then(|| Answer::from_option(self.first(state)))
+    }
+
     fn leaves_unchanged(&self, op: &Op, answer: Option<&Answer>) -> bool {
         match op {
             Op::Insert(_) => false,

@@ -129,11 +129,12 @@ pub(in crate::fast) fn decide<D: Discipline>(
 /// every step of `equal`, and where the first guess is right none at all.
 fn repeated<D: Discipline>(discipline: &D, part: Part<'_>) -> Result<Claim, Declined> {
     let equal = || equal::decide(part, &discipline.words().names);
+    let guess = || part.begin_to_guess().and_then(|()| discipline.repeated(part));
     match part.operations().any(|op| part.history.ret(op).is_none()) {
-        true => discipline.repeated(part).or_else(|declined| equal()?.ok_or(declined)),
+        true => guess().or_else(|declined| equal()?.ok_or(declined)),
         false => match equal() {
             Ok(Some(verdict)) => Ok(verdict),
-            Ok(None) | Err(_) => discipline.repeated(part),
+            Ok(None) | Err(_) => guess(),
         },
     }
 }
