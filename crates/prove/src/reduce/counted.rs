@@ -521,9 +521,12 @@ fn held_count(ex: &Ex, way: &Way) -> Option<Holds> {
     }
 }
 
+/// Two registers that are compared.
+type Compared = (Reg, Reg);
+
 /// A condition that two pairs of registers are equal: the first ones, the second ones, and whether
 /// it holds if they are.
-fn same(cond: &Ex) -> Option<((Reg, Reg), (Reg, Reg), bool)> {
+fn same(cond: &Ex) -> Option<(Compared, Compared, bool)> {
     let equal = |ex: &Ex| match ex {
         Ex::Bin(BinOp::Eq, a, b) => match (&**a, &**b) {
             (Ex::Reg(a), Ex::Reg(b)) => Some((*a, *b)),
