@@ -146,9 +146,9 @@ impl Tagged {
             let op = &steps.code[at].op;
             let writes = matches!(op, Op::Store { .. } | Op::Swap { .. } | Op::FetchAdd { .. });
             let pair = op.place().is_some_and(|place| tagged.touches_pair(place));
-            !(pair || writes && tagged.concerns(op) && body_of(steps, at) == 0)
-                && !matches!(op, Op::Free(_))
-                || tagged.acts.contains_key(&at)
+            let changes = writes && tagged.concerns(op) && body_of(steps, at) == 0;
+            let matters = pair || changes || matches!(op, Op::Free(_));
+            !matters || tagged.acts.contains_key(&at)
         };
         let complete = (0..steps.code.len()).all(seen);
         let used = tagged.acts.values().any(|act| matches!(act, Act::Cas(..)));
