@@ -131,7 +131,10 @@ fn op(random: &mut Random) -> Op {
     match random.below(4) {
         0 => Op::Put(key, random.below(3)),
         1 => Op::Delete(key),
-        _ => Op::Range { start: key, end: random.pick(&ENDS), limit: *random.pick(&[0, 1, 1, 2]) },
+        _ => {
+            let &end = random.pick(&ENDS);
+            Op::Range { start: key, end, limit: *random.pick(&[0, 1, 1, 2]) }
+        }
     }
 }
 
