@@ -176,6 +176,33 @@ impl Rewriting {
     }
 }
 
+/// The block of an old position that does `op` and goes on at `then`, or nothing and goes on at `otherwise`.
+fn either(old: usize, op: Op, then: Pc, otherwise: Pc) -> Vec<Op> {
+    let start = |pc: Pc| Op::Jump(at_block(pc.0 as usize, 0));
+    let ways = Op::Choose(vec![at_block(old, 1), at_block(old, 3)]);
+    vec![ways, op, start(then), Op::Atomic, start(otherwise)]
+}
+
+/// Whether something jumps to such a position, or a method begins there.
+fn is_jumped_to(steps: &Steps, inside: impl Fn(usize) -> bool) -> bool {
+    let mut ops: Vec<Op> = steps.code.iter().map(|instr| instr.op.clone()).collect();
+    let jumps = ops.iter_mut().flat_map(targets).any(|to| inside(to.0 as usize));
+    jumps || steps.methods.iter().any(|method| inside(method.entry.0 as usize))
+}
+
+/// Whether something else than registers, nodes of the struct and one variable may refer to such a node.
+fn gets_out(steps: &Steps, node: StructId, variable: u32) -> bool {
+    let mut kinds: Vec<Kind> = steps.persistent.iter().map(|slot| slot.kind).collect();
+    let signatures = steps.methods.iter().flat_map(|m| m.params.iter().chain(&m.result));
+    kinds.extend(signatures.copied());
+    for (of, slot) in all_slots(steps) {
+        if of != Some(node) && (of, slot) != (None, variable) {
+            kinds.push(slot_at(steps, (of, slot)).kind);
+        }
+    }
+    kinds.iter().any(|kind| kind.scalar == Scalar::Ref(node))
+}
+
 /// Calls `change` on every expression of an instruction, and on their parts first.
 fn rewrite_all(op: &mut Op, change: &dyn Fn(&mut Ex)) {
     if let Some(place) = op.place_mut() {
@@ -242,5 +269,23 @@ fn targets(op: &mut Op) -> Vec<&mut Pc> {
         Op::StoreConditional { fail: to, .. } => vec![to],
         Op::Choose(ways) => ways.iter_mut().collect(),
         _ => vec![],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Steps;
+
+    /// The steps of a program for two threads.
+    pub fn lowered(source: &str) -> Steps {
+        let program = seriatim_lang::check(source)
+            .unwrap_or_else(|error| panic!("{}", error.render(source, "")));
+        seriatim_lang::lower(&program, 2, None).expect("it lowers")
+    }
+
+    /// The source of an algorithm of the library.
+    pub fn library(name: &str) -> String {
+        let path = format!("{}/../../algorithms/{name}.seri", env!("CARGO_MANIFEST_DIR"));
+        std::fs::read_to_string(path).expect("it is in the library")
     }
 }

@@ -33,6 +33,7 @@ mod slice;
 mod spin;
 mod ticket;
 mod values;
+mod ways;
 
 #[cfg(test)]
 mod inclusion;

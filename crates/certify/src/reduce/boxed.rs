@@ -17,7 +17,7 @@
 //! changes.
 
 use super::idle::is_not_null;
-use super::{Rewriting, at_block, body_of, kinds_mut, owner, touched};
+use super::{Rewriting, at_block, body_of, either, kinds_mut, owner, touched};
 use seriatim_lang::flow;
 use seriatim_lang::steps::{BinOp, Ex, NULL, Op, Pc, Root, Steps};
 use seriatim_lang::types::{Kind, Scalar, StructId};
@@ -65,11 +65,10 @@ pub fn with_contents(steps: &Steps) -> Option<Steps> {
                 if !touched(place).into_iter().any(refers) || old[..] == [Ex::Const(NULL)] {
                     continue;
                 }
-                let either = Op::Choose(vec![at_block(at, 1), at_block(at, 3)]);
                 let mut cas = instr.op.clone();
                 let fails = at_block(fail.0 as usize, 0);
                 super::targets(&mut cas).into_iter().for_each(|to| *to = fails);
-                vec![either, cas, on, Op::Atomic, Op::Jump(fails)]
+                either(at, cas, Pc(at as u32 + 1), *fail)
             }
             _ => continue,
         };

@@ -26,7 +26,10 @@
 //! It would be unsound to accept a look at the previous node of an earlier round, a node that enters
 //! twice or is left unfound, or a reference that gets out of registers.
 
-use super::{Rewriting, at_block, becomes_lock, body_of, owner, slot_at, targets, touched};
+use super::{
+    Rewriting, at_block, becomes_lock, body_of, either, gets_out, is_jumped_to, owner, slot_at,
+    touched,
+};
 use seriatim_lang::flow;
 use seriatim_lang::steps::{Ex, Op, Pc, Place, Reg, Root, Steps};
 use seriatim_lang::types::{Kind, Scalar, StructId};
@@ -90,7 +93,7 @@ impl QueueLock {
         let Kind { scalar: Scalar::Ref(node), nullable: false } = slot.kind else { return None };
         let layout = &steps.structs[node.0 as usize].slots;
         let simple = layout.len() == 1 && layout[0].kind == TRUTH && !layout[0].plain;
-        if !simple || slot.joined || slot.plain || escapes(steps, node, tail) {
+        if !simple || slot.joined || slot.plain || gets_out(steps, node, tail) {
             return None;
         }
         let mut lock = QueueLock { tail, node, acts: BTreeMap::new() };
@@ -306,9 +309,7 @@ impl QueueLock {
                 middle.insert(at);
             }
         }
-        let mut ops: Vec<Op> = steps.code.iter().map(|instr| instr.op.clone()).collect();
-        let jumps = ops.iter_mut().flat_map(targets).any(|to| middle.contains(&(to.0 as usize)));
-        !jumps && !steps.methods.iter().any(|m| middle.contains(&(m.entry.0 as usize)))
+        !is_jumped_to(steps, |at| middle.contains(&at))
     }
 
     fn stand_in(&self, steps: &Steps) -> Steps {
@@ -323,13 +324,9 @@ impl QueueLock {
         for (at, act) in &self.acts {
             let ops = match act {
                 Act::New | Act::Enter | Act::With => vec![to(Pc(*at as u32 + 1))],
-                Act::Look(found, Some(otherwise)) => vec![
-                    Op::Choose(vec![at_block(*at, 1), at_block(*at, 3)]),
-                    Op::Lock(place()),
-                    to(*found),
-                    Op::Atomic,
-                    to(*otherwise),
-                ],
+                Act::Look(found, Some(otherwise)) => {
+                    either(*at, Op::Lock(place()), *found, *otherwise)
+                }
                 Act::Look(_, None) => vec![Op::Lock(place())],
                 Act::Leave => vec![Op::Unlock(place())],
                 Act::Start => continue,
@@ -350,34 +347,20 @@ impl QueueLock {
     }
 }
 
-/// Whether something else than registers and `tail` may hold a reference to such a node.
-fn escapes(steps: &Steps, node: StructId, tail: u32) -> bool {
-    let refers = |kind: &Kind| kind.scalar == Scalar::Ref(node);
-    let other = |(slot, is): (usize, &seriatim_lang::steps::Slot)| {
-        slot != tail as usize && refers(&is.kind)
-    };
-    let kept = steps.persistent.iter().chain(steps.structs.iter().flat_map(|s| &s.slots));
-    let signatures = steps.methods.iter().flat_map(|m| m.params.iter().chain(&m.result));
-    steps.shared.iter().enumerate().any(other)
-        || kept.map(|slot| &slot.kind).chain(signatures).any(refers)
-}
-
 #[cfg(test)]
 mod tests {
+    use super::super::tests::{library, lowered};
     use super::*;
 
     /// Whether the stand-in of a program has other locks than the program.
     fn is_one(source: &str) -> bool {
-        let program = seriatim_lang::check(source)
-            .unwrap_or_else(|error| panic!("{}", error.render(source, "")));
-        with_locks(&seriatim_lang::lower(&program, 2, None).expect("it lowers")).is_some()
+        with_locks(&lowered(source)).is_some()
     }
 
     /// Each change takes away one condition.
     #[test]
     fn what_only_looks_like_a_queue_lock_has_no_stand_in() {
-        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../algorithms/clh_stack.seri");
-        let source = std::fs::read_to_string(path).expect("it is in the library");
+        let source = library("clh_stack");
         assert!(is_one(&source));
         for (old, new) in [
             ("{ held: true }", "{ held: false }"),

@@ -32,7 +32,10 @@
 //! It would be unsound to let a thread look before its boolean is `true` or once it is out, to let it
 //! tell another node than the next one, or to lose track of a reference.
 
-use super::{Rewriting, at_block, becomes_lock, body_of, owner, slot_at, targets, touched};
+use super::{
+    Rewriting, at_block, becomes_lock, body_of, either, gets_out, is_jumped_to, owner, slot_at,
+    touched,
+};
 use seriatim_lang::flow;
 use seriatim_lang::steps::{BinOp, Ex, NULL, Op, Pc, Place, Reg, Root, Slot, Steps};
 use seriatim_lang::types::{Kind, Scalar, StructId};
@@ -164,7 +167,7 @@ impl LinkedLock {
         let known = |at: usize| lock.acts.contains_key(&at) || !lock.concerns(&steps.code[at].op);
         let complete = (0..steps.code.len()).all(known);
         let used = lock.acts.values().any(|act| matches!(act, Act::Enter(..)));
-        (complete && used && lock.is_closed(steps)).then_some(lock)
+        (complete && used && !is_jumped_to(steps, |at| lock.inner.contains(&at))).then_some(lock)
     }
 
     /// Whether an instruction accesses the tail or a node, or makes one.
@@ -411,14 +414,6 @@ impl LinkedLock {
         foreign && !flow::definitions(op).any(refers)
     }
 
-    /// Nothing jumps between a look and what goes with it.
-    fn is_closed(&self, steps: &Steps) -> bool {
-        let mut ops: Vec<Op> = steps.code.iter().map(|instr| instr.op.clone()).collect();
-        let inside = |pc: Pc| self.inner.contains(&(pc.0 as usize));
-        let jumps = ops.iter_mut().flat_map(targets).any(|to| inside(*to));
-        !jumps && !steps.methods.iter().any(|m| inside(m.entry))
-    }
-
     fn stand_in(&self, steps: &Steps) -> Steps {
         let mut result = steps.clone();
         becomes_lock(&mut result, (None, self.tail));
@@ -429,17 +424,15 @@ impl LinkedLock {
         let mut code = Rewriting::of(&result);
         let start = |pc: Pc| at_block(pc.0 as usize, 0);
         for (at, act) in &self.acts {
-            let or = |op: Op, then: Pc, otherwise: Pc| {
-                let ways = Op::Choose(vec![at_block(*at, 1), at_block(*at, 3)]);
-                vec![ways, op, Op::Jump(start(then)), Op::Atomic, Op::Jump(start(otherwise))]
-            };
             let next = Pc(*at as u32 + 1);
             let ops = match *act {
                 Act::Nothing => vec![Op::Jump(start(next))],
                 Act::Idle => vec![Op::Atomic, Op::Jump(start(next))],
-                Act::Enter(found, Some(waits)) => or(Op::Lock(place.clone()), found, waits),
+                Act::Enter(found, Some(waits)) => {
+                    either(*at, Op::Lock(place.clone()), found, waits)
+                }
                 Act::Enter(_, None) => vec![Op::Lock(place.clone())],
-                Act::TryLeave(fail) => or(Op::Unlock(place.clone()), next, fail),
+                Act::TryLeave(fail) => either(*at, Op::Unlock(place.clone()), next, fail),
                 Act::Leave => vec![Op::Unlock(place.clone())],
                 Act::Either(null, other) => vec![Op::Choose(vec![start(null), start(other)])],
                 Act::Start => continue,
@@ -482,42 +475,23 @@ fn null_test(cond: &Ex) -> Option<(Reg, bool)> {
     }
 }
 
-/// Whether something else than registers, links and `tail` may hold a reference to such a node.
-fn gets_out(steps: &Steps, node: StructId, tail: u32) -> bool {
-    let mut kinds: Vec<Kind> = steps.persistent.iter().map(|slot| slot.kind).collect();
-    let signatures = steps.methods.iter().flat_map(|m| m.params.iter().chain(&m.result));
-    kinds.extend(signatures.copied());
-    for (of, slot) in super::all_slots(steps) {
-        if of != Some(node) && (of, slot) != (None, tail) {
-            kinds.push(slot_at(steps, (of, slot)).kind);
-        }
-    }
-    kinds.iter().any(|kind| kind.scalar == Scalar::Ref(node))
-}
-
 #[cfg(test)]
 mod tests {
+    use super::super::tests::{library, lowered};
     use super::*;
 
     /// Whether the stand-in of a program has other locks than the program.
     fn is_one(source: &str) -> bool {
-        let program = seriatim_lang::check(source)
-            .unwrap_or_else(|error| panic!("{}", error.render(source, "")));
-        with_locks(&seriatim_lang::lower(&program, 2, None).expect("it lowers")).is_some()
-    }
-
-    fn source(name: &str) -> String {
-        let path = format!("{}/../../algorithms/{name}.seri", env!("CARGO_MANIFEST_DIR"));
-        std::fs::read_to_string(path).expect("it is in the library")
+        with_locks(&lowered(source)).is_some()
     }
 
     /// Each change takes away one condition.
     #[test]
     fn what_only_looks_like_such_a_lock_has_no_stand_in() {
         for name in ["mcs_counter", "mcs_queue", "mcs_set"] {
-            assert!(is_one(&source(name)), "{name}");
+            assert!(is_one(&library(name)), "{name}");
         }
-        let source = source("mcs_stack");
+        let source = library("mcs_stack");
         assert!(is_one(&source));
         for (old, new) in [
             ("Waiter? = null\n", "Waiter? = new Waiter { next: null, waiting: false }\n"),

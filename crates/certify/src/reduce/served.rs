@@ -23,7 +23,7 @@
 //! It would be unsound to accept a ticket that is looked for again after it was found, a number with
 //! bounds, or any other access to the two.
 
-use super::{Rewriting, at_block, becomes_lock, body_of, targets, touched};
+use super::{Rewriting, at_block, becomes_lock, body_of, either, is_jumped_to, touched};
 use seriatim_lang::flow;
 use seriatim_lang::steps::{BinOp, Ex, Op, Pc, Place, Reg, Root, Steps};
 use seriatim_lang::types::Scalar;
@@ -219,14 +219,10 @@ impl TicketLock {
 
     /// Nothing jumps, and no method begins, between instructions that belong together.
     fn is_closed(&self, steps: &Steps) -> bool {
-        let middle = |pc: &Pc| {
-            let at = pc.0 as usize;
+        !is_jumped_to(steps, |at| {
             let before = at.checked_sub(1).and_then(|before| self.acts.get(&before));
             matches!(before, Some(Act::With | Act::Look(..))) && self.acts.contains_key(&at)
-        };
-        let mut ops: Vec<Op> = steps.code.iter().map(|instr| instr.op.clone()).collect();
-        let jumps = ops.iter_mut().flat_map(targets).any(|to| middle(to));
-        !jumps && !steps.methods.iter().any(|method| middle(&method.entry))
+        })
     }
 
     /// Tickets are written by draws only; they, and what was read, are used by the lock only.
@@ -310,13 +306,9 @@ impl TicketLock {
                 *at,
                 match act {
                     Act::Draw(_) | Act::With => vec![to(Pc(*at as u32 + 1))],
-                    Act::Look(_, found, Some(otherwise)) => vec![
-                        Op::Choose(vec![at_block(*at, 1), at_block(*at, 3)]),
-                        Op::Lock(place()),
-                        to(*found),
-                        Op::Atomic,
-                        to(*otherwise),
-                    ],
+                    Act::Look(_, found, Some(otherwise)) => {
+                        either(*at, Op::Lock(place()), *found, *otherwise)
+                    }
                     Act::Look(_, _, None) => vec![Op::Lock(place())],
                     Act::Pass(_) => vec![Op::Unlock(place())],
                 },

@@ -28,7 +28,7 @@
 //! It would be unsound to use what is doubtful, to follow or write a node that was given away, to let
 //! tags stand still or wrap, or to lose track of what a register holds.
 
-use super::{Rewriting, at_block, body_of, owner, slot_at, touched};
+use super::{Rewriting, at_block, body_of, either, gets_out, owner, touched};
 use seriatim_lang::flow;
 use seriatim_lang::steps::{BinOp, Ex, NULL, Op, Pc, Place, Reg, Root, Steps};
 use seriatim_lang::types::{Kind, Scalar, StructId};
@@ -133,7 +133,7 @@ impl Tagged {
         let fits = joined && !odd && is_endless(tag.kind) && field.kind.nullable;
         // What was freed may not be read: only what is recycled may.
         let readable = steps.recycles || !steps.frees;
-        if !fits || !readable || is_elsewhere(steps, node, slot) {
+        if !fits || !readable || gets_out(steps, node, slot) {
             return None;
         }
         let mut tagged = Tagged { slot, node, link, acts: BTreeMap::new() };
@@ -427,10 +427,9 @@ impl Tagged {
                     vec![Op::Load { dst: *dst, place }, tag]
                 }
                 Act::Cas(old, new, fail) => {
-                    let (old, new, fail) = (vec![old.clone()], vec![new.clone()], start(*fail));
-                    let ways = Op::Choose(vec![at_block(*at, 1), at_block(*at, 3)]);
-                    let cas = Op::Cas { place, old, new, fail };
-                    vec![ways, cas, Op::Jump(start(next)), Op::Atomic, Op::Jump(fail)]
+                    let (old, new) = (vec![old.clone()], vec![new.clone()]);
+                    let cas = Op::Cas { place, old, new, fail: start(*fail) };
+                    either(*at, cas, next, *fail)
                 }
                 Act::Compare(a, b, yes, no) => {
                     let (a, b) = (Box::new(Ex::Reg(*a)), Box::new(Ex::Reg(*b)));
@@ -502,42 +501,23 @@ fn is_endless(kind: Kind) -> bool {
     }
 }
 
-/// Whether something else than registers, links and the pair may refer to such a node.
-fn is_elsewhere(steps: &Steps, node: StructId, slot: u32) -> bool {
-    let mut kinds: Vec<Kind> = steps.persistent.iter().map(|slot| slot.kind).collect();
-    let signatures = steps.methods.iter().flat_map(|m| m.params.iter().chain(&m.result));
-    kinds.extend(signatures.copied());
-    for (of, other) in super::all_slots(steps) {
-        if of != Some(node) && (of, other) != (None, slot) {
-            kinds.push(slot_at(steps, (of, other)).kind);
-        }
-    }
-    kinds.iter().any(|kind| kind.scalar == Scalar::Ref(node))
-}
-
 #[cfg(test)]
 mod tests {
+    use super::super::tests::{library, lowered};
     use super::*;
 
     /// Whether a program has a tag that may be left out.
     fn is_one(source: &str) -> bool {
-        let program = seriatim_lang::check(source)
-            .unwrap_or_else(|error| panic!("{}", error.render(source, "")));
-        without_tag(&seriatim_lang::lower(&program, 2, None).expect("it lowers")).is_some()
-    }
-
-    fn source(name: &str) -> String {
-        let path = format!("{}/../../algorithms/{name}.seri", env!("CARGO_MANIFEST_DIR"));
-        std::fs::read_to_string(path).expect("it is in the library")
+        without_tag(&lowered(source)).is_some()
     }
 
     /// Each change takes away one condition.
     #[test]
     fn what_only_looks_like_a_tag_stays() {
         for name in ["treiber_versioned", "treiber_versioned_anew", "pool_versioned"] {
-            assert!(is_one(&source(name)), "{name}");
+            assert!(is_one(&library(name)), "{name}");
         }
-        let source = source("treiber_versioned_peek");
+        let source = library("treiber_versioned_peek");
         assert!(is_one(&source));
         for (old, new) in [
             ("(Node?, int)", "(Node?, int 0..100)"),
@@ -579,7 +559,7 @@ mod tests {
     /// What was read once may be used as often as the pair is found again.
     #[test]
     fn another_way_to_write_it_is_one_as_well() {
-        let source = source("treiber_versioned_peek");
+        let source = library("treiber_versioned_peek");
         for (old, new) in [
             ("if top == t { return v }", "let u = top; if u == t { return v }"),
             ("if top == t { return v }", "if top != t { continue } return v"),

@@ -15,7 +15,8 @@
 //! equality of two references, which are different more often than their contents; a record whose
 //! content may look like null.
 
-use super::{inner, method, nothing, replace};
+use super::ways::perhaps;
+use super::{method, nothing, replace};
 use seriatim_lang::flow::expressions;
 use seriatim_lang::steps::{BinOp, Ex, NULL, Op, Pc, Place, Root, Slot, Steps};
 use seriatim_lang::types::{Kind, Scalar, StructId};
@@ -156,13 +157,9 @@ fn exchanged(pc: Pc, op: &Op, on_reference: bool, fields: &[Kind]) -> Option<Vec
             }
             _ => None,
         },
-        Op::Cas { old, fail, .. } if on_reference && old[..] != [Ex::Const(NULL)] => Some(vec![
-            Op::Choose(vec![inner(1), inner(3)]),
-            op.clone(),
-            Op::Jump(Pc(pc.0 + 1)),
-            Op::Atomic,
-            Op::Jump(*fail),
-        ]),
+        Op::Cas { old, fail, .. } if on_reference && old[..] != [Ex::Const(NULL)] => {
+            Some(perhaps(op.clone(), Pc(pc.0 + 1), *fail))
+        }
         _ => None,
     }
 }

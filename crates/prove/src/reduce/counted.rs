@@ -25,14 +25,12 @@
 //! the use of something that was read in a node, before it is known that it was the first all the
 //! time.
 
+use super::ways::{self, Parts, is_alone, perhaps};
 use super::{inner, method, nothing, replace};
-use seriatim_lang::flow::{definitions, expression_uses, expressions, successors};
-use seriatim_lang::steps::{BinOp, Ex, Instr, NULL, Op, Pc, Place, Reg, Root, Slot, Steps};
+use seriatim_lang::flow::{definitions, expression_uses, expressions};
+use seriatim_lang::steps::{BinOp, Ex, NULL, Op, Pc, Place, Reg, Root, Slot, Steps};
 use seriatim_lang::types::{Kind, Scalar, StructId};
-use std::collections::{BTreeMap, BTreeSet};
-
-/// More ways than this are not followed.
-const MOST: usize = 20_000;
+use std::collections::BTreeMap;
 
 /// Makes a plain reference of the counted one, if there is one.
 pub fn plain(steps: &mut Steps) {
@@ -147,7 +145,7 @@ struct Counted {
     root: u32,
     of: StructId,
     link: u32,
-    parts: BTreeMap<usize, Part>,
+    parts: Parts<Part>,
 }
 
 impl Counted {
@@ -167,11 +165,12 @@ impl Counted {
         if !(pair && ends && has_no_bounds(count.kind) && simple && linked && collected) {
             return None;
         }
-        let mut counted = Counted { root, of, link: link as u32, parts: BTreeMap::new() };
+        let mut counted = Counted { root, of, link: link as u32, parts: Parts::none() };
         let whole = counted.begins_empty(steps)
             && (0..steps.methods.len()).all(|of| counted.is_followed(steps, of).is_some());
-        let exchanged = counted.parts.values().any(|part| *part == Part::Exchanges);
-        (whole && exchanged && counted.covers(steps)).then_some(counted)
+        let exchanged = counted.parts.any(|part| *part == Part::Exchanges);
+        (whole && exchanged && counted.parts.cover(steps, |op| counted.changes(op)))
+            .then_some(counted)
     }
 
     fn is_pair(&self, place: &Place) -> bool {
@@ -210,24 +209,14 @@ impl Counted {
             if !right || !self.is_whole_pair(place) {
                 return false;
             }
-            self.parts.insert(at, Part::Begin);
+            self.parts.play(at, Part::Begin);
             set += 1;
         }
         set == 1
     }
 
     fn is_followed(&mut self, steps: &Steps, of: usize) -> Option<()> {
-        let mut seen = BTreeSet::new();
-        let mut todo = vec![(steps.methods[of].entry, Way::default())];
-        while let Some((pc, way)) = todo.pop() {
-            if method(steps, pc.0 as usize) != Some(of) || seen.len() > MOST {
-                return None;
-            }
-            if seen.insert((pc, way.clone())) {
-                todo.extend(self.follow(steps, pc, way)?);
-            }
-        }
-        Some(())
+        ways::follow(steps, of, Way::default(), |pc, way| self.follow(steps, pc, way))
     }
 
     /// Where a way goes on behind an instruction; none if it does what is not understood.
@@ -248,7 +237,7 @@ impl Counted {
             Op::Cas { place, old, new, fail } if self.is_pair(place) => {
                 self.is_whole_pair(place).then_some(())?;
                 let (pair, pops) = self.exchange(old, new, &way)?;
-                self.note(at, Part::Exchanges)?;
+                self.parts.play(at, Part::Exchanges)?;
                 let mut done = way.clone();
                 done.exchanged(pair, pops);
                 return Some(vec![(Pc(pc.0 + 1), done), (*fail, way)]);
@@ -257,13 +246,13 @@ impl Counted {
                 let (references, counts, holds) = same(cond)?;
                 let Some(pair) = self.compared(references, counts, &way) else {
                     self.uses_only_what_is_sure(steps, at, &way)?;
-                    return Some(next(instr, pc, &way));
+                    return Some(ways::go_on(&instr.op, pc, &way));
                 };
                 let (yes, no) = match holds {
                     true => (Pc(pc.0 + 1), *otherwise),
                     false => (*otherwise, Pc(pc.0 + 1)),
                 };
-                self.note(at, Part::Same(references.0, references.1, yes, no))?;
+                self.parts.play(at, Part::Same(references.0, references.1, yes, no))?;
                 let mut sure = way.clone();
                 sure.sure(pair);
                 return Some(vec![(yes, sure), (no, way)]);
@@ -332,9 +321,9 @@ impl Counted {
             }
         };
         if let Some(part) = part {
-            self.note(at, part)?;
+            self.parts.play(at, part)?;
         }
-        Some(next(instr, pc, &way))
+        Some(ways::go_on(&instr.op, pc, &way))
     }
 
     /// Which pair a `cas` expects, and whether it pops.
@@ -442,43 +431,27 @@ impl Counted {
         }
     }
 
-    /// An instruction is the same part on every way.
-    fn note(&mut self, at: usize, part: Part) -> Option<()> {
-        (*self.parts.entry(at).or_insert(part.clone()) == part).then_some(())
-    }
-
-    /// What is never executed may not have to do with the nodes; and an instruction that is a part
-    /// is one on every way that was followed ([`Counted::note`]).
-    fn covers(&self, steps: &Steps) -> bool {
-        let changed = |op: &Op| match op {
+    /// Whether an instruction cannot stay as it is.
+    fn changes(&self, op: &Op) -> bool {
+        match op {
             Op::Load { place, .. } | Op::Cas { place, .. } => self.is_pair(place),
             op => matches!(op, Op::Free(_)),
-        };
-        let met =
-            |(at, instr): (usize, &Instr)| !changed(&instr.op) || self.parts.contains_key(&at);
-        steps.code.iter().enumerate().all(met)
+        }
     }
 
     fn make(&self, steps: &mut Steps) {
         let place = Place { root: Root::Shared, offset: self.root, dims: vec![], width: 1 };
         replace(steps, |pc, instr| {
-            Some(match (self.parts.get(&(pc.0 as usize))?, &instr.op) {
+            Some(match (self.parts.at(pc.0 as usize)?, &instr.op) {
                 (Part::Reads(dst), _) => vec![
                     Op::Load { dst: *dst, place: place.clone() },
                     Op::Set { dst: Reg(dst.0 + 1), value: vec![Ex::Const(0)] },
                 ],
-                (Part::Exchanges, Op::Cas { old, new, fail, .. }) => vec![
-                    Op::Choose(vec![inner(1), inner(3)]),
-                    Op::Cas {
-                        place: place.clone(),
-                        old: old[..1].to_vec(),
-                        new: new[..1].to_vec(),
-                        fail: *fail,
-                    },
-                    nothing(pc),
-                    Op::Atomic,
-                    Op::Jump(*fail),
-                ],
+                (Part::Exchanges, Op::Cas { old, new, fail, .. }) => {
+                    let (old, new) = (old[..1].to_vec(), new[..1].to_vec());
+                    let cas = Op::Cas { place: place.clone(), old, new, fail: *fail };
+                    perhaps(cas, Pc(pc.0 + 1), *fail)
+                }
                 (Part::Same(a, b, yes, no), _) => {
                     let equal = Ex::Bin(BinOp::Eq, Box::new(Ex::Reg(*a)), Box::new(Ex::Reg(*b)));
                     vec![
@@ -497,10 +470,6 @@ impl Counted {
         steps.shared[self.root as usize + 1].joined = false;
         (steps.frees, steps.recycles) = (false, false);
     }
-}
-
-fn next(instr: &Instr, pc: Pc, way: &Way) -> Vec<(Pc, Way)> {
-    successors(&instr.op, pc).into_iter().map(|to| (to, way.clone())).collect()
 }
 
 /// A count, or one more than a count.
@@ -543,15 +512,4 @@ fn same(cond: &Ex) -> Option<(Compared, Compared, bool)> {
 
 fn has_no_bounds(kind: Kind) -> bool {
     matches!(kind.scalar, Scalar::Int(range) if range.is_default()) && !kind.nullable
-}
-
-/// Whether references to such nodes are in the root, in links and in registers only.
-fn is_alone(steps: &Steps, of: StructId, root: u32) -> bool {
-    let refers = |kind: &Kind| kind.scalar == Scalar::Ref(of);
-    let shared = steps.shared.iter().enumerate().filter(|(slot, _)| *slot != root as usize);
-    let others = steps.structs.iter().enumerate().filter(|(id, _)| *id != of.0 as usize);
-    let fields = others.flat_map(|(_, layout)| &layout.slots);
-    let slots = shared.map(|(_, slot)| slot).chain(fields).chain(&steps.persistent);
-    let outside = steps.methods.iter().flat_map(|m| m.result.iter().chain(&m.params));
-    !slots.map(|slot| &slot.kind).chain(outside).any(refers)
 }

@@ -26,15 +26,12 @@
 //! served; a word or a link written by anybody else or at another time; a node that is queued twice
 //! or given back; an exchange of anything but the own node by anybody but who is served.
 
-use super::queue_lock::{follows_at_once, is_used_once};
-use super::{inner, method, nothing, replace};
-use seriatim_lang::flow::{definitions, successors, uses};
+use super::ways::{self, Parts, follows_at_once, is_alone, is_used_once, perhaps};
+use super::{method, nothing, replace};
+use seriatim_lang::flow::{definitions, uses};
 use seriatim_lang::steps::{BinOp, Ex, NULL, Op, Pc, Place, Reg, Root, Steps};
 use seriatim_lang::types::{Kind, Scalar, StructId};
-use std::collections::{BTreeMap, BTreeSet};
-
-/// More ways than this are not followed.
-const MOST: usize = 20_000;
+use std::collections::BTreeMap;
 
 const TRUTH: Kind = Kind { scalar: Scalar::Bool, nullable: false };
 
@@ -125,7 +122,7 @@ struct Lock {
     of: StructId,
     word: u32,
     link: u32,
-    parts: BTreeMap<usize, Part>,
+    parts: Parts<Part>,
 }
 
 impl Lock {
@@ -140,11 +137,14 @@ impl Lock {
             return None;
         }
         let (word, link) = (word? as u32, link? as u32);
-        let mut lock = Lock { tail, of, word, link, parts: BTreeMap::new() };
+        let mut lock = Lock { tail, of, word, link, parts: Parts::none() };
         let whole = lock.begins_empty(steps)
             && (0..steps.methods.len()).all(|of| lock.is_in_order(steps, of).is_some());
-        let waits = lock.parts.values().any(|part| matches!(part, Part::Served(..)));
-        let closed = whole && waits && lock.covers(steps) && lock.has_no_side_entrance(steps);
+        let waits = lock.parts.any(|part| matches!(part, Part::Served(..)));
+        let closed = whole
+            && waits
+            && lock.parts.cover(steps, |op| lock.concerns(op))
+            && lock.has_no_side_entrance(steps);
         closed.then_some(lock)
     }
 
@@ -186,7 +186,7 @@ impl Lock {
             if value[..] != [Ex::Const(NULL)] || !place.dims.is_empty() {
                 return false;
             }
-            self.parts.insert(at, Part::Begin);
+            self.parts.play(at, Part::Begin);
             set += 1;
         }
         set == 1
@@ -194,17 +194,7 @@ impl Lock {
 
     /// On every way through a method the parts come in this order.
     fn is_in_order(&mut self, steps: &Steps, of: usize) -> Option<()> {
-        let mut seen = BTreeSet::new();
-        let mut todo = vec![(steps.methods[of].entry, Way::none())];
-        while let Some((pc, way)) = todo.pop() {
-            if method(steps, pc.0 as usize) != Some(of) || seen.len() > MOST {
-                return None;
-            }
-            if seen.insert((pc, way.clone())) {
-                todo.extend(self.follow(steps, pc, way)?);
-            }
-        }
-        Some(())
+        ways::follow(steps, of, Way::none(), |pc, way| self.follow(steps, pc, way))
     }
 
     /// Where a way goes on behind an instruction; none if it is not one of such a lock.
@@ -236,7 +226,7 @@ impl Lock {
                 };
                 let right = way.fate == Fate::Served && way.is(*node, Node::Own);
                 (right && alone && place.dims.is_empty()).then_some(())?;
-                self.note(at, Part::Yields(*fail))?;
+                self.parts.play(at, Part::Yields(*fail))?;
                 return Some(vec![(next, Way::none()), (*fail, way)]);
             }
             Op::Store { place, value } if self.is_in_node(place) => {
@@ -286,10 +276,10 @@ impl Lock {
                 if named {
                     return None;
                 }
-                return Some(successors(op, pc).into_iter().map(|to| (to, way.clone())).collect());
+                return Some(ways::go_on(op, pc, &way));
             }
         };
-        self.note(at, part)?;
+        self.parts.play(at, part)?;
         Some(vec![(next, way)])
     }
 
@@ -330,13 +320,13 @@ impl Lock {
             Node::Before if way.fate == Fate::Queued => {
                 (none.fate, some.fate) = (Fate::Served, Fate::Behind);
                 none.regs.retain(|_, node| *node == Node::Own);
-                self.note(at, Part::Served(null, Some(other)))?;
+                self.parts.play(at, Part::Served(null, Some(other)))?;
             }
             Node::Link if way.fate == Fate::Served => {
                 none.regs.remove(&reg);
                 some.regs.insert(reg, Node::After);
                 some.followed = true;
-                self.note(at, Part::Asks(null, other))?;
+                self.parts.play(at, Part::Asks(null, other))?;
             }
             _ => return None,
         }
@@ -350,10 +340,10 @@ impl Lock {
         let (found, waits) = follows_at_once(steps, at, &is_set, &is_clear)?;
         is_used_once(steps, at, read).then_some(())?;
         if waits.is_none() {
-            self.note(at - 1, Part::Gone)?;
+            self.parts.play(at - 1, Part::Gone)?;
         }
-        self.note(at, Part::Served(found, waits))?;
-        self.note(at + 1, Part::Gone)?;
+        self.parts.play(at, Part::Served(found, waits))?;
+        self.parts.play(at + 1, Part::Gone)?;
         let mut served = Way { fate: Fate::Served, ..way.clone() };
         served.regs.retain(|_, node| *node == Node::Own);
         Some([(found, served)].into_iter().chain(waits.map(|pc| (pc, way))).collect())
@@ -371,16 +361,11 @@ impl Lock {
         let is_there = |ex: &Ex| asks_null(ex) == Some((read, false));
         let (behind, None) = follows_at_once(steps, at, &is_null, &is_there)? else { return None };
         for at in at - 1..=at + 1 {
-            self.note(at, Part::Gone)?;
+            self.parts.play(at, Part::Gone)?;
         }
         way.followed = true;
         way.regs.insert(read, Node::After);
         Some(vec![(behind, way)])
-    }
-
-    /// An instruction is the same part on every way.
-    fn note(&mut self, at: usize, part: Part) -> Option<()> {
-        (*self.parts.entry(at).or_insert(part) == part).then_some(())
     }
 
     fn refers(&self, steps: &Steps, at: usize, ex: &Ex) -> bool {
@@ -392,59 +377,33 @@ impl Lock {
         asks_null(cond).filter(|(reg, _)| self.is_reference(steps, at, *reg))
     }
 
-    /// Whatever has to do with the lock was met on some way, or is never executed: then it may not
-    /// be there.
-    fn covers(&self, steps: &Steps) -> bool {
-        let met = |(at, op): (usize, &Op)| !self.concerns(op) || self.parts.contains_key(&at);
-        steps.code.iter().map(|instr| &instr.op).enumerate().all(met)
-    }
-
     /// Nobody jumps between a read, its condition and the marker before it.
     fn has_no_side_entrance(&self, steps: &Steps) -> bool {
         let reads = |at: usize| {
             let op = &steps.code[at].op;
-            let alone = self.parts.get(&at) == Some(&Part::Reads);
+            let alone = self.parts.at(at) == Some(&Part::Reads);
             matches!(op, Op::Load { .. }) && self.concerns(op) && !alone
         };
-        let inside = |to: Pc| {
-            let at = to.0 as usize;
+        ways::is_entered_from_before(steps, |at| {
             let awaits = reads(at) && steps.code[at].inside_atomic;
             awaits || at.checked_sub(1).is_some_and(reads)
-        };
-        let jumps = steps.code.iter().enumerate().flat_map(|(at, instr)| {
-            let next = successors(&instr.op, Pc(at as u32));
-            next.into_iter().filter(move |to| to.0 as usize != at + 1)
-        });
-        let mut entries = jumps.chain(steps.methods.iter().map(|m| m.entry));
-        !entries.any(inside)
+        })
     }
 
     fn make(&self, steps: &mut Steps) {
         steps.shared[self.tail as usize].kind = Kind { scalar: Scalar::Lock, nullable: false };
         let place = Place { root: Root::Shared, offset: self.tail, dims: vec![], width: 1 };
-        for at in self.parts.keys() {
-            steps.code[*at].inside_atomic = false;
+        for at in self.parts.positions() {
+            steps.code[at].inside_atomic = false;
         }
         replace(steps, |pc, _| {
             let lock = || Op::Lock(place.clone());
             let unlock = || Op::Unlock(place.clone());
-            Some(match *self.parts.get(&(pc.0 as usize))? {
-                Part::Served(served, Some(waits)) => vec![
-                    Op::Choose(vec![inner(1), inner(3)]),
-                    lock(),
-                    Op::Jump(served),
-                    Op::Atomic,
-                    Op::Jump(waits),
-                ],
+            Some(match *self.parts.at(pc.0 as usize)? {
+                Part::Served(served, Some(waits)) => perhaps(lock(), served, waits),
                 Part::Served(_, None) => vec![lock()],
                 Part::Asks(null, other) => vec![Op::Choose(vec![null, other])],
-                Part::Yields(fail) => vec![
-                    Op::Choose(vec![inner(1), inner(3)]),
-                    unlock(),
-                    Op::Jump(Pc(pc.0 + 1)),
-                    Op::Atomic,
-                    Op::Jump(fail),
-                ],
+                Part::Yields(fail) => perhaps(unlock(), Pc(pc.0 + 1), fail),
                 Part::Passes => vec![unlock()],
                 Part::Reads => vec![Op::Atomic, nothing(pc)],
                 Part::Gone => vec![nothing(pc)],
@@ -474,15 +433,4 @@ fn asks_null(cond: &Ex) -> Option<(Reg, bool)> {
         },
         _ => None,
     }
-}
-
-/// Whether references to such nodes are in this variable, in such nodes and in registers only.
-fn is_alone(steps: &Steps, of: StructId, tail: u32) -> bool {
-    let refers = |kind: &Kind| kind.scalar == Scalar::Ref(of);
-    let shared = steps.shared.iter().enumerate().filter(|(slot, _)| *slot != tail as usize);
-    let others = steps.structs.iter().enumerate().filter(|(id, _)| *id != of.0 as usize);
-    let fields = others.flat_map(|(_, layout)| &layout.slots);
-    let slots = shared.map(|(_, slot)| slot).chain(fields).chain(&steps.persistent);
-    let outside = steps.methods.iter().flat_map(|m| m.result.iter().chain(&m.params));
-    !slots.map(|slot| &slot.kind).chain(outside).any(refers)
 }

@@ -18,11 +18,12 @@
 //! *What would make it unsound*: a node that is queued twice, or used again; a word that is written
 //! by anybody else or at another time; a look at any other word; a node that others could have.
 
-use super::{inner, method, nothing, replace};
-use seriatim_lang::flow::{definitions, successors, uses};
+use super::ways::{self, Parts, follows_at_once, is_alone, is_used_once, perhaps};
+use super::{method, nothing, replace};
+use seriatim_lang::flow::{definitions, uses};
 use seriatim_lang::steps::{Ex, Op, Pc, Place, Reg, Root, Steps};
 use seriatim_lang::types::{Kind, Scalar, StructId};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 /// Makes locks of all variables that are the tail of such a queue.
 pub fn locks(steps: &mut Steps) {
@@ -71,7 +72,7 @@ struct Way {
 struct Lock {
     tail: u32,
     of: StructId,
-    parts: BTreeMap<usize, Part>,
+    parts: Parts<Part>,
 }
 
 impl Lock {
@@ -84,16 +85,24 @@ impl Lock {
         {
             return None;
         }
-        let mut lock = Lock { tail, of, parts: BTreeMap::new() };
+        let mut lock = Lock { tail, of, parts: Parts::none() };
         let whole = lock.begins_free(steps)
             && (0..steps.methods.len()).all(|of| lock.is_in_order(steps, of).is_some());
-        let looks = lock.parts.values().any(|part| matches!(part, Part::Look(..)));
-        let closed = whole && looks && lock.covers(steps) && lock.has_no_side_entrance(steps);
+        let looks = lock.parts.any(|part| matches!(part, Part::Look(..)));
+        let closed = whole
+            && looks
+            && lock.parts.cover(steps, |op| lock.concerns(op))
+            && lock.has_no_side_entrance(steps);
         closed.then_some(lock)
     }
 
     fn is_tail(&self, place: &Place) -> bool {
         place.root == Root::Shared && place.slots().contains(&self.tail)
+    }
+
+    fn concerns(&self, op: &Op) -> bool {
+        op.place().is_some_and(|place| self.is_tail(place) || self.word_of(place).is_some())
+            || matches!(op, Op::New { of, .. } if *of == self.of)
     }
 
     /// The register with the node whose word an access touches.
@@ -124,7 +133,7 @@ impl Lock {
                         return false;
                     }
                     made = Some(*dst);
-                    self.parts.insert(at, Part::Gone);
+                    self.parts.play(at, Part::Gone);
                 }
                 Op::Store { place, value } if self.is_tail(place) => {
                     let right = made.is_some_and(|made| value[..] == [Ex::Reg(made)]);
@@ -132,15 +141,13 @@ impl Lock {
                         return false;
                     }
                     set = true;
-                    self.parts.insert(at, Part::Begin);
+                    self.parts.play(at, Part::Begin);
                 }
                 Op::Check { kind, .. } if kind.scalar == Scalar::Ref(self.of) => {
-                    self.parts.insert(at, Part::Gone);
+                    self.parts.play(at, Part::Gone);
                 }
                 op => {
-                    let mut named = op
-                        .place()
-                        .is_some_and(|place| self.is_tail(place) || self.word_of(place).is_some());
+                    let mut named = self.concerns(op);
                     uses(op, &mut |reg| named |= Some(reg) == made);
                     if named {
                         return false;
@@ -154,17 +161,7 @@ impl Lock {
     /// On every way through a method the node is made, queued, found and passed on, in this order.
     fn is_in_order(&mut self, steps: &Steps, of: usize) -> Option<()> {
         let start = Way { fate: Fate::None, own: BTreeSet::new(), before: BTreeSet::new() };
-        let mut seen = BTreeSet::new();
-        let mut todo = vec![(steps.methods[of].entry, start)];
-        while let Some((pc, way)) = todo.pop() {
-            if method(steps, pc.0 as usize) != Some(of) {
-                return None;
-            }
-            if seen.insert((pc, way.clone())) {
-                todo.extend(self.follow(steps, pc, way)?);
-            }
-        }
-        Some(())
+        ways::follow(steps, of, start, |pc, way| self.follow(steps, pc, way))
     }
 
     /// Where a way goes on behind an instruction; none if it is not one of such a lock.
@@ -224,24 +221,17 @@ impl Lock {
             }
             Op::Return(_) if way.fate != Fate::None => return None,
             op => {
-                let mut named = op
-                    .place()
-                    .is_some_and(|place| self.is_tail(place) || self.word_of(place).is_some());
+                let mut named = self.concerns(op);
                 uses(op, &mut |reg| named |= self.is_reference(steps, at, reg));
                 named |= definitions(op).any(|reg| self.is_reference(steps, at, Reg(reg)));
                 if named {
                     return None;
                 }
-                return Some(successors(op, pc).into_iter().map(|to| (to, way.clone())).collect());
+                return Some(ways::go_on(op, pc, &way));
             }
         };
-        self.note(at, part)?;
+        self.parts.play(at, part)?;
         Some(vec![(next, way)])
-    }
-
-    /// An instruction is the same part on every way.
-    fn note(&mut self, at: usize, part: Part) -> Option<()> {
-        (*self.parts.entry(at).or_insert(part) == part).then_some(())
     }
 
     /// A read of the word and at once a branch, or an `await` of its own, on what was read.
@@ -251,59 +241,34 @@ impl Lock {
         let (found, waits) = follows_at_once(steps, at, &is_set, &is_clear)?;
         is_used_once(steps, at, read).then_some(())?;
         if waits.is_none() {
-            self.note(at - 1, Part::Gone)?;
+            self.parts.play(at - 1, Part::Gone)?;
         }
-        self.note(at, Part::Look(found, waits))?;
-        self.note(at + 1, Part::Gone)?;
+        self.parts.play(at, Part::Look(found, waits))?;
+        self.parts.play(at + 1, Part::Gone)?;
         let served = Way { fate: Fate::Found, ..way.clone() };
         Some([(found, served)].into_iter().chain(waits.map(|pc| (pc, way))).collect())
     }
 
-    /// Whatever has to do with the lock was met on some way, or is never executed: then it may not
-    /// be there.
-    fn covers(&self, steps: &Steps) -> bool {
-        steps.code.iter().enumerate().all(|(at, instr)| {
-            let place = instr.op.place();
-            let named = place.is_some_and(|p| self.is_tail(p) || self.word_of(p).is_some());
-            let made = matches!(instr.op, Op::New { of, .. } if of == self.of);
-            !(named || made) || self.parts.contains_key(&at)
-        })
-    }
-
     /// Nobody jumps between a look, its condition and the marker before it.
     fn has_no_side_entrance(&self, steps: &Steps) -> bool {
-        let inside = |pc: Pc| {
-            let at = pc.0 as usize;
-            let looks = |at: usize| matches!(self.parts.get(&at), Some(Part::Look(..)));
-            let marked = at
-                .checked_sub(1)
-                .is_some_and(|before| looks(at) && matches!(steps.code[before].op, Op::Atomic));
-            marked || at.checked_sub(1).is_some_and(looks)
-        };
-        let jumps = steps.code.iter().enumerate().flat_map(|(at, instr)| {
-            let next = successors(&instr.op, Pc(at as u32));
-            next.into_iter().filter(move |to| to.0 as usize != at + 1)
-        });
-        let mut entries = jumps.chain(steps.methods.iter().map(|m| m.entry));
-        !entries.any(inside)
+        let looks = |at: usize| matches!(self.parts.at(at), Some(Part::Look(..)));
+        ways::is_entered_from_before(steps, |at| {
+            at.checked_sub(1).is_some_and(|before| {
+                looks(before) || looks(at) && matches!(steps.code[before].op, Op::Atomic)
+            })
+        })
     }
 
     fn make(&self, steps: &mut Steps) {
         steps.shared[self.tail as usize].kind = Kind { scalar: Scalar::Lock, nullable: false };
         let place = Place { root: Root::Shared, offset: self.tail, dims: vec![], width: 1 };
-        for at in self.parts.keys() {
-            steps.code[*at].inside_atomic = false;
+        for at in self.parts.positions() {
+            steps.code[at].inside_atomic = false;
         }
         replace(steps, |pc, _| {
             let lock = || Op::Lock(place.clone());
-            Some(match self.parts.get(&(pc.0 as usize))? {
-                Part::Look(found, Some(waits)) => vec![
-                    Op::Choose(vec![inner(1), inner(3)]),
-                    lock(),
-                    Op::Jump(*found),
-                    Op::Atomic,
-                    Op::Jump(*waits),
-                ],
+            Some(match *self.parts.at(pc.0 as usize)? {
+                Part::Look(found, Some(waits)) => perhaps(lock(), found, waits),
                 Part::Look(_, None) => vec![lock()],
                 Part::Pass => vec![Op::Unlock(place.clone())],
                 Part::Gone => vec![nothing(pc)],
@@ -320,56 +285,4 @@ impl Lock {
             steps.structs.clear();
         }
     }
-}
-
-/// What follows a read at once, a branch or an `await` of its own on what was read: where it goes on
-/// if that is clear, and, where it does not wait, if it is set.
-pub fn follows_at_once(
-    steps: &Steps,
-    at: usize,
-    is_set: &dyn Fn(&Ex) -> bool,
-    is_clear: &dyn Fn(&Ex) -> bool,
-) -> Option<(Pc, Option<Pc>)> {
-    let (behind, condition) = (Pc(at as u32 + 2), steps.code.get(at + 1)?);
-    let alone = |at: usize| steps.code.get(at).is_some_and(|i| !i.inside_atomic);
-    let inside = steps.code[at].inside_atomic;
-    match &condition.op {
-        Op::Branch { cond, otherwise } if !inside && is_set(cond) => {
-            Some((*otherwise, Some(behind)))
-        }
-        Op::Branch { cond, otherwise } if !inside && is_clear(cond) => {
-            Some((behind, Some(*otherwise)))
-        }
-        Op::Assume(cond) if inside && is_clear(cond) && alone(at + 2) => {
-            let marker = matches!(steps.code[at - 1].op, Op::Atomic) && alone(at - 1);
-            marker.then_some((behind, None))
-        }
-        _ => None,
-    }
-}
-
-/// Whether references to such nodes are in this variable and in registers only.
-fn is_alone(steps: &Steps, of: StructId, tail: u32) -> bool {
-    let refers = |kind: &Kind| kind.scalar == Scalar::Ref(of);
-    let shared = steps.shared.iter().enumerate().filter(|(slot, _)| *slot != tail as usize);
-    let fields = steps.structs.iter().flat_map(|s| &s.slots);
-    let slots = shared.map(|(_, slot)| slot).chain(fields).chain(&steps.persistent);
-    let outside = steps.methods.iter().flat_map(|m| m.result.iter().chain(&m.params));
-    !slots.map(|slot| &slot.kind).chain(outside).any(refers)
-}
-
-/// Whether a register is used by the instruction behind this one only.
-pub fn is_used_once(steps: &Steps, at: usize, reg: Reg) -> bool {
-    let of = method(steps, at);
-    steps.code.iter().enumerate().all(|(other, instr)| {
-        let mut used = false;
-        uses(&instr.op, &mut |r| used |= r == reg && method(steps, other) == of);
-        !used || other == at + 1 || looks_again(steps, other, reg)
-    })
-}
-
-/// Whether an instruction is the condition of another look that uses the same register.
-fn looks_again(steps: &Steps, at: usize, reg: Reg) -> bool {
-    at.checked_sub(1)
-        .is_some_and(|before| matches!(&steps.code[before].op, Op::Load { dst, .. } if *dst == reg))
 }

@@ -16,6 +16,7 @@
 //! holder; reading the name of a holder ([`only_asked_whether_free`]); a word that is set when its
 //! node is made; an access inside of an atomic block, where taking the lock would be waiting.
 
+use super::ways::perhaps;
 use super::{Word, home, inner, method, replace};
 use seriatim_lang::flow::uses;
 use seriatim_lang::steps::{BinOp, Ex, Instr, NULL, Op, Pc, Place, Reg, Root, Steps};
@@ -149,13 +150,7 @@ impl Uses {
         let set = |dst: Reg, value: Ex| Op::Set { dst, value: vec![value] };
         let free = || Ex::Const(self.free);
         Some(match (self.of_instruction(op)?, op) {
-            (Use::Take, Op::Cas { fail, .. }) => vec![
-                Op::Choose(vec![inner(1), inner(3)]),
-                Op::Lock(place),
-                Op::Jump(next),
-                Op::Atomic,
-                Op::Jump(*fail),
-            ],
+            (Use::Take, Op::Cas { fail, .. }) => perhaps(Op::Lock(place), next, *fail),
             (Use::TakeBySwap(dst), _) => vec![
                 Op::Choose(vec![inner(1), inner(4)]),
                 Op::Lock(place),

@@ -17,7 +17,8 @@
 //! *What would make it unsound*: numbers that come round, with bounds or a remainder; a ticket that
 //! is served twice, kept for later or handed on; a `serving` that is written otherwise.
 
-use super::{inner, method, nothing, replace, targets};
+use super::ways::{is_entered_from_before, perhaps};
+use super::{method, nothing, replace};
 use seriatim_lang::flow::{definitions, successors, uses};
 use seriatim_lang::steps::{BinOp, Ex, Instr, Op, Pc, Place, Reg, Root, Steps};
 use seriatim_lang::types::{Kind, Scalar};
@@ -178,23 +179,11 @@ impl Ticket {
 
     /// Nobody comes into the middle of what is taken for one thing.
     fn has_no_side_entrance(&self, steps: &Steps) -> bool {
-        let belongs = |pc: Pc| {
-            let at = pc.0 as usize;
+        is_entered_from_before(steps, |at| {
             let before = at.checked_sub(1).and_then(|before| self.parts.get(&before));
             let behind = matches!(before, Some(Part::Wait(..) | Part::Along));
             behind && self.parts.contains_key(&at)
-        };
-        let mut open = false;
-        for instr in &steps.code {
-            let mut op = instr.op.clone();
-            let entered = std::cell::Cell::new(false);
-            targets(&mut op, |to| {
-                entered.set(entered.get() || belongs(to));
-                to
-            });
-            open |= entered.get();
-        }
-        !open && !steps.methods.iter().any(|m| belongs(m.entry))
+        })
     }
 
     /// The tickets of a method.
@@ -310,13 +299,7 @@ impl Ticket {
         replace(steps, |pc, instr| {
             let lock = || Op::Lock(place.clone());
             Some(match self.parts.get(&(pc.0 as usize)) {
-                Some(Part::Wait(_, served, Some(unserved))) => vec![
-                    Op::Choose(vec![inner(1), inner(3)]),
-                    lock(),
-                    Op::Jump(*served),
-                    Op::Atomic,
-                    Op::Jump(*unserved),
-                ],
+                Some(Part::Wait(_, served, Some(unserved))) => perhaps(lock(), *served, *unserved),
                 Some(Part::Wait(..)) => vec![lock()],
                 Some(Part::Pass | Part::PassTicket(_)) => vec![Op::Unlock(place.clone())],
                 Some(Part::Draw(_) | Part::Along) => vec![nothing(pc)],
