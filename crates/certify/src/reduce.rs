@@ -176,6 +176,16 @@ impl Rewriting {
     }
 }
 
+/// The program with all that can stand in for others put in place, each in the code that the last one
+/// left: positions change with each. None if there is nothing of the kind.
+fn each<T>(
+    steps: &Steps,
+    all: impl IntoIterator<Item = T>,
+    stand_in: impl Fn(&Steps, T) -> Option<Steps>,
+) -> Option<Steps> {
+    all.into_iter().fold(None, |done, one| stand_in(done.as_ref().unwrap_or(steps), one).or(done))
+}
+
 /// The block of an old position that does `op` and goes on at `then`, or nothing and goes on at `otherwise`.
 fn either(old: usize, op: Op, then: Pc, otherwise: Pc) -> Vec<Op> {
     let start = |pc: Pc| Op::Jump(at_block(pc.0 as usize, 0));

@@ -31,6 +31,7 @@ mod linked_queue_lock;
 mod queue_lock;
 mod slice;
 mod spin;
+mod tail;
 mod ticket;
 mod values;
 mod ways;

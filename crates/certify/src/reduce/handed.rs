@@ -27,8 +27,8 @@
 //! twice or is left unfound, or a reference that gets out of registers.
 
 use super::{
-    Rewriting, at_block, becomes_lock, body_of, either, gets_out, is_jumped_to, owner, slot_at,
-    touched,
+    Rewriting, at_block, becomes_lock, body_of, each, either, gets_out, is_jumped_to, owner,
+    slot_at, touched,
 };
 use seriatim_lang::flow;
 use seriatim_lang::steps::{Ex, Op, Pc, Place, Reg, Root, Steps};
@@ -39,14 +39,8 @@ const TRUTH: Kind = Kind { scalar: Scalar::Bool, nullable: false };
 
 /// The program with locks, if there are queue locks in it.
 pub fn with_locks(steps: &Steps) -> Option<Steps> {
-    let mut locked: Option<Steps> = None;
-    for tail in 0..steps.shared.len() as u32 {
-        let current = locked.as_ref().unwrap_or(steps);
-        if let Some(found) = QueueLock::at(current, tail) {
-            locked = Some(found.stand_in(current));
-        }
-    }
-    locked
+    let tails = 0..steps.shared.len() as u32;
+    each(steps, tails, |steps, tail| Some(QueueLock::at(steps, tail)?.stand_in(steps)))
 }
 
 /// What an instruction is for.

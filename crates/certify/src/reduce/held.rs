@@ -16,23 +16,14 @@
 //! compared with something else than null; and a word that begins taken. None is accepted.
 
 use super::idle::is_not_null;
-use super::{Rewriting, Where, all_slots, at_block, becomes_lock, body_of, slot_at, touched};
+use super::{Rewriting, Where, all_slots, at_block, becomes_lock, body_of, each, slot_at, touched};
 use seriatim_lang::flow;
 use seriatim_lang::steps::{BinOp, Ex, NULL, Op, Pc, Reg, Root, Steps};
 use seriatim_lang::types::Scalar;
 
 /// The program with locks, if some words are used as locks.
 pub fn with_locks(steps: &Steps) -> Option<Steps> {
-    let mut locked = steps.clone();
-    let mut any = false;
-    for word in all_slots(steps) {
-        // Positions change with each lock: the word is looked at where the last one left the code.
-        if let Some(habit) = habit(&locked, word) {
-            locked = habit.stand_in(&locked, word);
-            any = true;
-        }
-    }
-    any.then_some(locked)
+    each(steps, all_slots(steps), |steps, word| Some(habit(steps, word)?.stand_in(steps, word)))
 }
 
 /// With which values a word is used as a lock.

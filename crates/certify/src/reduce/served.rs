@@ -23,7 +23,7 @@
 //! It would be unsound to accept a ticket that is looked for again after it was found, a number with
 //! bounds, or any other access to the two.
 
-use super::{Rewriting, at_block, becomes_lock, body_of, either, is_jumped_to, touched};
+use super::{Rewriting, at_block, becomes_lock, body_of, each, either, is_jumped_to, touched};
 use seriatim_lang::flow;
 use seriatim_lang::steps::{BinOp, Ex, Op, Pc, Place, Reg, Root, Steps};
 use seriatim_lang::types::Scalar;
@@ -32,16 +32,11 @@ use std::collections::{BTreeMap, BTreeSet};
 /// The program with locks, if there are ticket locks in it.
 pub fn with_locks(steps: &Steps) -> Option<Steps> {
     let slots = 0..steps.shared.len() as u32;
-    let mut locked = None;
-    for next in slots.clone() {
-        for serving in slots.clone().filter(|serving| *serving != next) {
-            let current = locked.as_ref().unwrap_or(steps);
-            if let Some(lock) = TicketLock::of(current, next, serving) {
-                locked = Some(lock.stand_in(current));
-            }
-        }
-    }
-    locked
+    let pairs = slots.clone().flat_map(|next| slots.clone().map(move |serving| (next, serving)));
+    let distinct = pairs.filter(|(next, serving)| next != serving);
+    each(steps, distinct, |steps, (next, serving)| {
+        Some(TicketLock::of(steps, next, serving)?.stand_in(steps))
+    })
 }
 
 /// What an instruction is for.

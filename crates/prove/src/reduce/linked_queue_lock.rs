@@ -26,27 +26,16 @@
 //! served; a word or a link written by anybody else or at another time; a node that is queued twice
 //! or given back; an exchange of anything but the own node by anybody but who is served.
 
-use super::ways::{self, Parts, follows_at_once, is_alone, is_used_once, perhaps};
-use super::{method, nothing, replace};
-use seriatim_lang::flow::{definitions, uses};
+use super::tail::{self, TRUTH, Tail};
+use super::ways::{self, Parts, follows_at_once, is_alone, perhaps};
+use super::{nothing, replace};
 use seriatim_lang::steps::{BinOp, Ex, NULL, Op, Pc, Place, Reg, Root, Steps};
-use seriatim_lang::types::{Kind, Scalar, StructId};
+use seriatim_lang::types::{Kind, Scalar};
 use std::collections::BTreeMap;
-
-const TRUTH: Kind = Kind { scalar: Scalar::Bool, nullable: false };
 
 /// Makes locks of all variables that are the tail of such a queue.
 pub fn locks(steps: &mut Steps) {
-    let mut found = false;
-    for tail in 0..steps.shared.len() as u32 {
-        if let Some(lock) = Lock::of(steps, tail) {
-            lock.make(steps);
-            found = true;
-        }
-    }
-    if found {
-        super::slice::slice(steps);
-    }
+    tail::locks(steps, |steps, tail| Lock::of(steps, tail).map(|lock| lock.make(steps)));
 }
 
 /// What an instruction does for the lock.
@@ -118,8 +107,7 @@ impl Way {
 }
 
 struct Lock {
-    tail: u32,
-    of: StructId,
+    tail: Tail,
     word: u32,
     link: u32,
     parts: Parts<Part>,
@@ -137,52 +125,33 @@ impl Lock {
             return None;
         }
         let (word, link) = (word? as u32, link? as u32);
-        let mut lock = Lock { tail, of, word, link, parts: Parts::none() };
+        let tail = Tail { variable: tail, of };
+        let mut lock = Lock { tail, word, link, parts: Parts::none() };
         let whole = lock.begins_empty(steps)
             && (0..steps.methods.len()).all(|of| lock.is_in_order(steps, of).is_some());
         let waits = lock.parts.any(|part| matches!(part, Part::Served(..)));
         let closed = whole
             && waits
-            && lock.parts.cover(steps, |op| lock.concerns(op))
+            && lock.parts.cover(steps, |op| lock.tail.concerns(op))
             && lock.has_no_side_entrance(steps);
         closed.then_some(lock)
-    }
-
-    fn is_tail(&self, place: &Place) -> bool {
-        place.root == Root::Shared && place.slots().contains(&self.tail)
-    }
-
-    fn is_in_node(&self, place: &Place) -> bool {
-        matches!(place.root, Root::Node(_, of) if of == self.of)
-    }
-
-    fn concerns(&self, op: &Op) -> bool {
-        op.place().is_some_and(|place| self.is_tail(place) || self.is_in_node(place))
-            || matches!(op, Op::New { of, .. } if *of == self.of)
     }
 
     /// The register of the node of which an access touches this slot, and no other.
     fn node_of(&self, place: &Place, slot: u32) -> Option<Reg> {
         match &place.root {
-            Root::Node(Ex::Reg(reg), of) if *of == self.of => {
+            Root::Node(Ex::Reg(reg), of) if *of == self.tail.of => {
                 (place.offset == slot && place.width == 1 && place.dims.is_empty()).then_some(*reg)
             }
             _ => None,
         }
     }
 
-    fn is_reference(&self, steps: &Steps, at: usize, reg: Reg) -> bool {
-        steps.register(Pc(at as u32), reg).is_some_and(|s| s.kind.scalar == Scalar::Ref(self.of))
-    }
-
     /// The initialisation sets the tail to null once, and makes no nodes.
     fn begins_empty(&mut self, steps: &Steps) -> bool {
         let mut set = 0;
-        for (at, instr) in steps.code.iter().enumerate() {
-            if method(steps, at).is_some() || !self.concerns(&instr.op) {
-                continue;
-            }
-            let Op::Store { place, value } = &instr.op else { return false };
+        for (at, op) in self.tail.initial(steps) {
+            let Op::Store { place, value } = op else { return false };
             if value[..] != [Ex::Const(NULL)] || !place.dims.is_empty() {
                 return false;
             }
@@ -203,7 +172,7 @@ impl Lock {
         let (instr, next) = (&steps.code[at], Pc(pc.0 + 1));
         let alone = !instr.inside_atomic;
         let part = match &instr.op {
-            Op::New { dst, of, fields } if *of == self.of => {
+            Op::New { dst, of, fields } if *of == self.tail.of => {
                 let word = &fields[self.word as usize];
                 let bare = fields[self.link as usize] == Ex::Const(NULL)
                     && matches!(word, Ex::Const(0 | 1));
@@ -212,7 +181,7 @@ impl Lock {
                 way.regs.insert(*dst, Node::Own);
                 Part::Gone
             }
-            Op::Swap { dst, place, value } if self.is_tail(place) => {
+            Op::Swap { dst, place, value } if self.tail.is(place) => {
                 let [Ex::Reg(node)] = value[..] else { return None };
                 let right = way.fate == Fate::Made && way.is(node, Node::Own);
                 (right && alone && place.dims.is_empty()).then_some(())?;
@@ -220,7 +189,7 @@ impl Lock {
                 way.regs.insert(*dst, Node::Before);
                 Part::Gone
             }
-            Op::Cas { place, old, new, fail } if self.is_tail(place) => {
+            Op::Cas { place, old, new, fail } if self.tail.is(place) => {
                 let ([Ex::Reg(node)], [Ex::Const(NULL)]) = (&old[..], &new[..]) else {
                     return None;
                 };
@@ -229,11 +198,11 @@ impl Lock {
                 self.parts.play(at, Part::Yields(*fail))?;
                 return Some(vec![(next, Way::none()), (*fail, way)]);
             }
-            Op::Store { place, value } if self.is_in_node(place) => {
+            Op::Store { place, value } if self.tail.is_in_node(place) => {
                 alone.then_some(())?;
                 self.written(place, value.first()?, &mut way)?
             }
-            Op::Load { dst, place } if self.is_in_node(place) => {
+            Op::Load { dst, place } if self.tail.is_in_node(place) => {
                 let Some(node) = self.node_of(place, self.link) else {
                     let node = self.node_of(place, self.word)?;
                     let right = way.fate == Fate::Linked && way.is(node, Node::Own);
@@ -252,14 +221,16 @@ impl Lock {
                 let (null, other) = if holds { (next, *otherwise) } else { (*otherwise, next) };
                 return self.asked(at, reg, (null, other), way).filter(|_| alone);
             }
-            Op::Set { dst, value } if value.iter().any(|ex| self.refers(steps, at, ex)) => {
+            Op::Set { dst, value }
+                if value.iter().any(|ex| self.tail.reference(steps, at, ex).is_some()) =>
+            {
                 // One at a time: which register holds what is then plain.
                 let ([Ex::Reg(from)], true) = (&value[..], alone) else { return None };
                 let node = *way.regs.get(from)?;
                 way.regs.insert(*dst, node);
                 Part::Gone
             }
-            Op::Check { value: Ex::Reg(reg), kind } if kind.scalar == Scalar::Ref(self.of) => {
+            Op::Check { value: Ex::Reg(reg), kind } if kind.scalar == Scalar::Ref(self.tail.of) => {
                 let there = match way.regs.get(reg)? {
                     Node::Own | Node::After => true,
                     Node::Before => matches!(way.fate, Fate::Behind | Fate::Linked),
@@ -269,15 +240,7 @@ impl Lock {
                 Part::Gone
             }
             Op::Return(_) if way.fate != Fate::None => return None,
-            op => {
-                let mut named = self.concerns(op);
-                uses(op, &mut |reg| named |= self.is_reference(steps, at, reg));
-                named |= definitions(op).any(|reg| self.is_reference(steps, at, Reg(reg)));
-                if named {
-                    return None;
-                }
-                return Some(ways::go_on(op, pc, &way));
-            }
+            op => return self.tail.is_foreign(steps, at).then(|| ways::go_on(op, pc, &way)),
         };
         self.parts.play(at, part)?;
         Some(vec![(next, way)])
@@ -335,15 +298,8 @@ impl Lock {
 
     /// A read of the own word and at once a branch, or an `await` of its own, on what was read.
     fn look(&mut self, steps: &Steps, at: usize, read: Reg, way: Way) -> Option<Vec<(Pc, Way)>> {
-        let is_set = |ex: &Ex| *ex == Ex::Reg(read);
-        let is_clear = |ex: &Ex| matches!(ex, Ex::Not(inside) if is_set(inside));
-        let (found, waits) = follows_at_once(steps, at, &is_set, &is_clear)?;
-        is_used_once(steps, at, read).then_some(())?;
-        if waits.is_none() {
-            self.parts.play(at - 1, Part::Gone)?;
-        }
-        self.parts.play(at, Part::Served(found, waits))?;
-        self.parts.play(at + 1, Part::Gone)?;
+        let (found, waits) =
+            tail::look(steps, (at, read), &mut self.parts, Part::Served, Part::Gone)?;
         let mut served = Way { fate: Fate::Served, ..way.clone() };
         served.regs.retain(|_, node| *node == Node::Own);
         Some([(found, served)].into_iter().chain(waits.map(|pc| (pc, way))).collect())
@@ -368,13 +324,9 @@ impl Lock {
         Some(vec![(behind, way)])
     }
 
-    fn refers(&self, steps: &Steps, at: usize, ex: &Ex) -> bool {
-        matches!(ex, Ex::Reg(reg) if self.is_reference(steps, at, *reg))
-    }
-
     /// The register of such a node that a condition compares with null, and whether it holds then.
     fn asks_null(&self, steps: &Steps, at: usize, cond: &Ex) -> Option<(Reg, bool)> {
-        asks_null(cond).filter(|(reg, _)| self.is_reference(steps, at, *reg))
+        asks_null(cond).filter(|(reg, _)| self.tail.is_reference(steps, at, *reg))
     }
 
     /// Nobody jumps between a read, its condition and the marker before it.
@@ -382,7 +334,7 @@ impl Lock {
         let reads = |at: usize| {
             let op = &steps.code[at].op;
             let alone = self.parts.at(at) == Some(&Part::Reads);
-            matches!(op, Op::Load { .. }) && self.concerns(op) && !alone
+            matches!(op, Op::Load { .. }) && self.tail.concerns(op) && !alone
         };
         ways::is_entered_from_before(steps, |at| {
             let awaits = reads(at) && steps.code[at].inside_atomic;
@@ -391,8 +343,7 @@ impl Lock {
     }
 
     fn make(&self, steps: &mut Steps) {
-        steps.shared[self.tail as usize].kind = Kind { scalar: Scalar::Lock, nullable: false };
-        let place = Place { root: Root::Shared, offset: self.tail, dims: vec![], width: 1 };
+        let place = self.tail.place();
         for at in self.parts.positions() {
             steps.code[at].inside_atomic = false;
         }
@@ -410,16 +361,7 @@ impl Lock {
                 Part::Begin => vec![Op::Store { place: place.clone(), value: vec![Ex::Const(0)] }],
             })
         });
-        // No register and no node holds a reference any more.
-        let node = Scalar::Ref(self.of);
-        let regs = steps.methods.iter_mut().flat_map(|m| &mut m.regs).chain(&mut steps.init_regs);
-        let links = &mut steps.structs[self.of.0 as usize].slots;
-        for slot in regs.chain(links).filter(|slot| slot.kind.scalar == node) {
-            slot.kind = TRUTH;
-        }
-        if steps.structs.len() == 1 {
-            steps.structs.clear();
-        }
+        self.tail.becomes_lock(steps);
     }
 }
 

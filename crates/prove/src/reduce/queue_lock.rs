@@ -18,25 +18,17 @@
 //! *What would make it unsound*: a node that is queued twice, or used again; a word that is written
 //! by anybody else or at another time; a look at any other word; a node that others could have.
 
-use super::ways::{self, Parts, follows_at_once, is_alone, is_used_once, perhaps};
+use super::tail::{self, TRUTH, Tail};
+use super::ways::{self, Parts, is_alone, perhaps};
 use super::{method, nothing, replace};
-use seriatim_lang::flow::{definitions, uses};
+use seriatim_lang::flow::uses;
 use seriatim_lang::steps::{Ex, Op, Pc, Place, Reg, Root, Steps};
-use seriatim_lang::types::{Kind, Scalar, StructId};
+use seriatim_lang::types::Scalar;
 use std::collections::BTreeSet;
 
 /// Makes locks of all variables that are the tail of such a queue.
 pub fn locks(steps: &mut Steps) {
-    let mut found = false;
-    for tail in 0..steps.shared.len() as u32 {
-        if let Some(lock) = Lock::of(steps, tail) {
-            lock.make(steps);
-            found = true;
-        }
-    }
-    if found {
-        super::slice::slice(steps);
-    }
+    tail::locks(steps, |steps, tail| Lock::of(steps, tail).map(|lock| lock.make(steps)));
 }
 
 /// What an instruction does for the lock.
@@ -70,8 +62,7 @@ struct Way {
 }
 
 struct Lock {
-    tail: u32,
-    of: StructId,
+    tail: Tail,
     parts: Parts<Part>,
 }
 
@@ -80,44 +71,31 @@ impl Lock {
         let slot = &steps.shared[tail as usize];
         let Scalar::Ref(of) = slot.kind.scalar else { return None };
         let [word] = &steps.structs[of.0 as usize].slots[..] else { return None };
-        let is_word = word.kind == Kind { scalar: Scalar::Bool, nullable: false } && !word.plain;
+        let is_word = word.kind == TRUTH && !word.plain;
         if !is_word || slot.kind.nullable || slot.joined || slot.plain || !is_alone(steps, of, tail)
         {
             return None;
         }
-        let mut lock = Lock { tail, of, parts: Parts::none() };
+        let mut lock = Lock { tail: Tail { variable: tail, of }, parts: Parts::none() };
         let whole = lock.begins_free(steps)
             && (0..steps.methods.len()).all(|of| lock.is_in_order(steps, of).is_some());
         let looks = lock.parts.any(|part| matches!(part, Part::Look(..)));
         let closed = whole
             && looks
-            && lock.parts.cover(steps, |op| lock.concerns(op))
+            && lock.parts.cover(steps, |op| lock.tail.concerns(op))
             && lock.has_no_side_entrance(steps);
         closed.then_some(lock)
-    }
-
-    fn is_tail(&self, place: &Place) -> bool {
-        place.root == Root::Shared && place.slots().contains(&self.tail)
-    }
-
-    fn concerns(&self, op: &Op) -> bool {
-        op.place().is_some_and(|place| self.is_tail(place) || self.word_of(place).is_some())
-            || matches!(op, Op::New { of, .. } if *of == self.of)
     }
 
     /// The register with the node whose word an access touches.
     fn word_of(&self, place: &Place) -> Option<Option<Reg>> {
         match &place.root {
-            Root::Node(node, of) if *of == self.of => match node {
+            Root::Node(node, of) if *of == self.tail.of => match node {
                 Ex::Reg(reg) => Some(Some(*reg)),
                 _ => Some(None),
             },
             _ => None,
         }
-    }
-
-    fn is_reference(&self, steps: &Steps, at: usize, reg: Reg) -> bool {
-        steps.register(Pc(at as u32), reg).is_some_and(|s| s.kind.scalar == Scalar::Ref(self.of))
     }
 
     /// The initialisation makes one node with the word `false` and puts it into the tail.
@@ -128,14 +106,14 @@ impl Lock {
                 continue;
             }
             match &instr.op {
-                Op::New { dst, of, fields } if *of == self.of => {
+                Op::New { dst, of, fields } if *of == self.tail.of => {
                     if made.is_some() || fields[..] != [Ex::Const(0)] {
                         return false;
                     }
                     made = Some(*dst);
                     self.parts.play(at, Part::Gone);
                 }
-                Op::Store { place, value } if self.is_tail(place) => {
+                Op::Store { place, value } if self.tail.is(place) => {
                     let right = made.is_some_and(|made| value[..] == [Ex::Reg(made)]);
                     if set || !right || !place.dims.is_empty() {
                         return false;
@@ -143,11 +121,11 @@ impl Lock {
                     set = true;
                     self.parts.play(at, Part::Begin);
                 }
-                Op::Check { kind, .. } if kind.scalar == Scalar::Ref(self.of) => {
+                Op::Check { kind, .. } if kind.scalar == Scalar::Ref(self.tail.of) => {
                     self.parts.play(at, Part::Gone);
                 }
                 op => {
-                    let mut named = self.concerns(op);
+                    let mut named = self.tail.concerns(op);
                     uses(op, &mut |reg| named |= Some(reg) == made);
                     if named {
                         return false;
@@ -168,18 +146,15 @@ impl Lock {
     fn follow(&mut self, steps: &Steps, pc: Pc, mut way: Way) -> Option<Vec<(Pc, Way)>> {
         let at = pc.0 as usize;
         let (instr, next) = (&steps.code[at], Pc(pc.0 + 1));
-        let reference = |ex: &Ex| match ex {
-            Ex::Reg(reg) => self.is_reference(steps, at, *reg).then_some(*reg),
-            _ => None,
-        };
+        let reference = |ex: &Ex| self.tail.reference(steps, at, ex);
         let part = match &instr.op {
-            Op::New { dst, of, fields } if *of == self.of => {
+            Op::New { dst, of, fields } if *of == self.tail.of => {
                 let right = way.fate == Fate::None && fields[..] == [Ex::Const(1)];
                 (right && !instr.inside_atomic).then_some(())?;
                 way = Way { fate: Fate::Made, own: [*dst].into(), before: BTreeSet::new() };
                 Part::Gone
             }
-            Op::Swap { dst, place, value } if self.is_tail(place) => {
+            Op::Swap { dst, place, value } if self.tail.is(place) => {
                 let [Ex::Reg(node)] = value[..] else { return None };
                 let right = way.fate == Fate::Made && way.own.contains(&node);
                 (right && !instr.inside_atomic && place.dims.is_empty()).then_some(())?;
@@ -213,22 +188,14 @@ impl Lock {
                 }
                 Part::Gone
             }
-            Op::Check { value, kind } if kind.scalar == Scalar::Ref(self.of) => {
+            Op::Check { value, kind } if kind.scalar == Scalar::Ref(self.tail.of) => {
                 let reg = reference(value)?;
                 let known = way.own.contains(&reg) || way.before.contains(&reg);
                 (known && !instr.inside_atomic).then_some(())?;
                 Part::Gone
             }
             Op::Return(_) if way.fate != Fate::None => return None,
-            op => {
-                let mut named = self.concerns(op);
-                uses(op, &mut |reg| named |= self.is_reference(steps, at, reg));
-                named |= definitions(op).any(|reg| self.is_reference(steps, at, Reg(reg)));
-                if named {
-                    return None;
-                }
-                return Some(ways::go_on(op, pc, &way));
-            }
+            op => return self.tail.is_foreign(steps, at).then(|| ways::go_on(op, pc, &way)),
         };
         self.parts.play(at, part)?;
         Some(vec![(next, way)])
@@ -236,15 +203,8 @@ impl Lock {
 
     /// A read of the word and at once a branch, or an `await` of its own, on what was read.
     fn look(&mut self, steps: &Steps, at: usize, read: Reg, way: Way) -> Option<Vec<(Pc, Way)>> {
-        let is_set = |ex: &Ex| *ex == Ex::Reg(read);
-        let is_clear = |ex: &Ex| matches!(ex, Ex::Not(inside) if is_set(inside));
-        let (found, waits) = follows_at_once(steps, at, &is_set, &is_clear)?;
-        is_used_once(steps, at, read).then_some(())?;
-        if waits.is_none() {
-            self.parts.play(at - 1, Part::Gone)?;
-        }
-        self.parts.play(at, Part::Look(found, waits))?;
-        self.parts.play(at + 1, Part::Gone)?;
+        let (found, waits) =
+            tail::look(steps, (at, read), &mut self.parts, Part::Look, Part::Gone)?;
         let served = Way { fate: Fate::Found, ..way.clone() };
         Some([(found, served)].into_iter().chain(waits.map(|pc| (pc, way))).collect())
     }
@@ -260,8 +220,7 @@ impl Lock {
     }
 
     fn make(&self, steps: &mut Steps) {
-        steps.shared[self.tail as usize].kind = Kind { scalar: Scalar::Lock, nullable: false };
-        let place = Place { root: Root::Shared, offset: self.tail, dims: vec![], width: 1 };
+        let place = self.tail.place();
         for at in self.parts.positions() {
             steps.code[at].inside_atomic = false;
         }
@@ -275,14 +234,6 @@ impl Lock {
                 Part::Begin => vec![Op::Store { place: place.clone(), value: vec![Ex::Const(0)] }],
             })
         });
-        // The registers that held nodes hold nothing any more.
-        let node = Scalar::Ref(self.of);
-        let regs = steps.methods.iter_mut().flat_map(|m| &mut m.regs).chain(&mut steps.init_regs);
-        for slot in regs.filter(|slot| slot.kind.scalar == node) {
-            slot.kind = Kind { scalar: Scalar::Bool, nullable: false };
-        }
-        if steps.structs.len() == 1 {
-            steps.structs.clear();
-        }
+        self.tail.becomes_lock(steps);
     }
 }

@@ -99,7 +99,7 @@ fn what_is_outside_of_the_class_is_refused_with_the_reason() {
         ("peterson_lock", "structs or arrays"),
         ("treiber_hazard", "frees nodes"),
         ("bakery_lock", "apart by their order"),
-        ("michael_scott_counted", "exactly one struct with a link"),
+        ("michael_scott_counted", "of no known use"),
         ("elimination_stack", "of no known use"),
         ("herlihy_wing", "exactly one struct with a link"),
     ];
