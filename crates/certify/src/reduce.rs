@@ -27,7 +27,8 @@ mod served;
 mod tagged;
 mod valued;
 
-use seriatim_lang::steps::{Ex, Instr, Op, Pc, Place, Root, Slot, Steps};
+use seriatim_lang::flow;
+use seriatim_lang::steps::{Ex, Instr, Op, Pc, Place, Reg, Root, Slot, Steps};
 use seriatim_lang::types::{Kind, Scalar, StructId};
 
 /// What stands for a program.
@@ -191,6 +192,51 @@ fn either(old: usize, op: Op, then: Pc, otherwise: Pc) -> Vec<Op> {
     let start = |pc: Pc| Op::Jump(at_block(pc.0 as usize, 0));
     let ways = Op::Choose(vec![at_block(old, 1), at_block(old, 3)]);
     vec![ways, op, start(then), Op::Atomic, start(otherwise)]
+}
+
+/// What is asked by the instruction behind a read.
+struct Asked<'s> {
+    /// The condition, without a `not` around it.
+    condition: &'s Ex,
+    /// Where it goes on if the condition holds, and if it fails. None: it waits then.
+    holds: Option<Pc>,
+    fails: Option<Pc>,
+}
+
+/// The question right behind a read: that of a branch, or that of an `await` with the read in it.
+fn asked(steps: &Steps, at: usize) -> Option<Asked<'_>> {
+    let behind = Pc(at as u32 + 2);
+    let (condition, otherwise) = match &steps.code.get(at + 1)?.op {
+        Op::Branch { cond, otherwise } if !steps.code[at].inside_atomic => (cond, Some(*otherwise)),
+        Op::Assume(cond) if is_await(steps, at) => (cond, None),
+        _ => return None,
+    };
+    Some(match condition {
+        Ex::Not(inside) => Asked { condition: inside, holds: otherwise, fails: Some(behind) },
+        condition => Asked { condition, holds: Some(behind), fails: otherwise },
+    })
+}
+
+/// Whether an instruction and the next one are an atomic block of their own.
+fn is_await(steps: &Steps, at: usize) -> bool {
+    let inside = |at: usize| steps.code.get(at).is_some_and(|instr| instr.inside_atomic);
+    let marked = |at: usize| matches!(steps.code[at].op, Op::Atomic) && !inside(at);
+    inside(at) && inside(at + 1) && !inside(at + 2) && at.checked_sub(1).is_some_and(marked)
+}
+
+/// Whether what a read has read is used by the instruction behind it only, or behind another look of
+/// the same kind.
+fn is_only_asked(steps: &Steps, at: usize, read: Reg, is_look: impl Fn(&Op) -> bool) -> bool {
+    let body = body_of(steps, at);
+    let looks = |at: usize| {
+        let op = &steps.code[at].op;
+        matches!(op, Op::Load { dst, .. } if *dst == read) && is_look(op)
+    };
+    (0..steps.code.len()).filter(|other| body_of(steps, *other) == body).all(|other| {
+        let mut reads = false;
+        flow::uses(&steps.code[other].op, &mut |reg| reads |= reg == read);
+        !reads || other.checked_sub(1).is_some_and(looks)
+    })
 }
 
 /// Whether something jumps to such a position, or a method begins there.

@@ -27,8 +27,8 @@
 //! twice or is left unfound, or a reference that gets out of registers.
 
 use super::{
-    Rewriting, at_block, becomes_lock, body_of, each, either, gets_out, is_jumped_to, owner,
-    slot_at, touched,
+    Asked, Rewriting, asked, at_block, becomes_lock, body_of, each, either, gets_out, is_jumped_to,
+    is_only_asked, owner, slot_at, touched,
 };
 use seriatim_lang::flow;
 use seriatim_lang::steps::{Ex, Op, Pc, Place, Reg, Root, Steps};
@@ -261,36 +261,9 @@ impl QueueLock {
     }
 
     fn look(&self, steps: &Steps, at: usize, read: Reg) -> Option<Act> {
-        let behind = Pc(at as u32 + 2);
-        let (cond, otherwise) = match &steps.code.get(at + 1)?.op {
-            Op::Branch { cond, otherwise } => (cond, Some(*otherwise)),
-            Op::Assume(cond) => (cond, None),
-            _ => return None,
-        };
-        let (waits_if, inverted) = match cond {
-            Ex::Not(inside) => (&**inside, true),
-            cond => (cond, false),
-        };
-        (*waits_if == Ex::Reg(read)).then_some(())?;
-        let body = body_of(steps, at);
-        for (other, instr) in steps.code.iter().enumerate() {
-            let mut reads = false;
-            flow::uses(&instr.op, &mut |reg| reads |= reg == read);
-            let mine = other == at + 1 || body_of(steps, other) != body;
-            let looks =
-                |op: &Op| matches!(op, Op::Load { dst, .. } if *dst == read) && self.is_word(op);
-            let likewise = other.checked_sub(1).is_some_and(|load| looks(&steps.code[load].op));
-            (!reads || mine || likewise).then_some(())?;
-        }
-        let atomic = |at: usize| steps.code.get(at).is_some_and(|i| i.inside_atomic);
-        match (otherwise, inverted) {
-            (Some(otherwise), false) if !atomic(at) => Some(Act::Look(otherwise, Some(behind))),
-            (Some(otherwise), true) if !atomic(at) => Some(Act::Look(behind, Some(otherwise))),
-            (None, true) if atomic(at) && !atomic(at - 1) && !atomic(at + 2) => {
-                matches!(steps.code[at - 1].op, Op::Atomic).then_some(Act::Look(behind, None))
-            }
-            _ => None,
-        }
+        let Asked { condition, holds, fails } = asked(steps, at)?;
+        let alone = is_only_asked(steps, at, read, |op| self.is_word(op));
+        (*condition == Ex::Reg(read) && alone).then_some(Act::Look(fails?, holds))
     }
 
     /// Nothing jumps between a look and what goes with it.

@@ -33,8 +33,8 @@
 //! tell another node than the next one, or to lose track of a reference.
 
 use super::{
-    Rewriting, at_block, becomes_lock, body_of, each, either, gets_out, is_jumped_to, owner,
-    slot_at, touched,
+    Asked, Rewriting, asked, at_block, becomes_lock, body_of, each, either, gets_out, is_await,
+    is_jumped_to, is_only_asked, owner, slot_at, touched,
 };
 use seriatim_lang::flow;
 use seriatim_lang::steps::{BinOp, Ex, NULL, Op, Pc, Place, Reg, Root, Slot, Steps};
@@ -329,13 +329,9 @@ impl LinkedLock {
     }
 
     fn look(&mut self, steps: &Steps, at: usize, read: Reg, known: Known) -> Option<Onward> {
-        let behind = Pc(at as u32 + 2);
-        let Op::Branch { cond, otherwise } = &steps.code.get(at + 1)?.op else { return None };
-        let (found, waits) = match cond {
-            cond if *cond == Ex::Reg(read) => (*otherwise, behind),
-            Ex::Not(inside) if **inside == Ex::Reg(read) => (behind, *otherwise),
-            _ => return None,
-        };
+        let Asked { condition, holds, fails } = asked(steps, at)?;
+        let (found, waits) = (fails?, holds?);
+        (*condition == Ex::Reg(read)).then_some(())?;
         self.looks(steps, at, read, &known)?;
         self.takes(at, Act::Enter(found, Some(waits)))?;
         self.takes(at + 1, Act::Nothing)?;
@@ -346,25 +342,16 @@ impl LinkedLock {
     fn looks(&mut self, steps: &Steps, at: usize, read: Reg, known: &Known) -> Option<()> {
         let own = known.has(node_of(steps.code[at].op.place()?)?, Node::Own);
         (own && known.is == Where::HasLinked).then_some(())?;
-        let is_look = |at: usize| match &steps.code[at].op {
-            Op::Load { dst, place } => *dst == read && self.slot_of(place) == Some(self.boolean),
-            _ => false,
-        };
-        for (other, instr) in steps.code.iter().enumerate() {
-            let mut reads = false;
-            flow::uses(&instr.op, &mut |reg| reads |= reg == read);
-            let same = body_of(steps, other) == body_of(steps, at);
-            (!reads || !same || is_look(other.checked_sub(1)?)).then_some(())?;
-        }
+        let is_look =
+            |op: &Op| op.place().and_then(|place| self.slot_of(place)) == Some(self.boolean);
+        is_only_asked(steps, at, read, is_look).then_some(())?;
         self.inner.insert(at + 1);
         Some(())
     }
 
     /// An atomic block that reads the own node and waits for what it has read, and does nothing else.
     fn awaited(&mut self, steps: &Steps, at: usize, known: Known) -> Option<Onward> {
-        let atomic = |at: usize| steps.code.get(at).is_some_and(|i| i.inside_atomic);
-        let first = matches!(steps.code[at - 1].op, Op::Atomic) && !atomic(at - 1);
-        (first && atomic(at + 1) && !atomic(at + 2)).then_some(())?;
+        is_await(steps, at).then_some(())?;
         let (Op::Load { dst, place }, Op::Assume(cond)) =
             (&steps.code[at].op, &steps.code[at + 1].op)
         else {

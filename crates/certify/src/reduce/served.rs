@@ -23,7 +23,9 @@
 //! It would be unsound to accept a ticket that is looked for again after it was found, a number with
 //! bounds, or any other access to the two.
 
-use super::{Rewriting, at_block, becomes_lock, body_of, each, either, is_jumped_to, touched};
+use super::{
+    Asked, Rewriting, asked, at_block, becomes_lock, body_of, each, either, is_jumped_to, touched,
+};
 use seriatim_lang::flow;
 use seriatim_lang::steps::{BinOp, Ex, Op, Pc, Place, Reg, Root, Steps};
 use seriatim_lang::types::Scalar;
@@ -158,37 +160,14 @@ impl TicketLock {
     }
 
     fn look(&self, steps: &Steps, at: usize, read: Reg) -> Option<Act> {
-        let behind = Pc(at as u32 + 2);
-        let (cond, otherwise) = match &steps.code.get(at + 1)?.op {
-            Op::Branch { cond, otherwise } => (cond, Some(*otherwise)),
-            Op::Assume(cond) => (cond, None),
-            _ => return None,
-        };
-        let (equation, inverted) = match cond {
-            Ex::Not(inside) => (&**inside, true),
-            cond => (cond, false),
-        };
-        let Ex::Bin(BinOp::Eq, a, b) = equation else { return None };
+        let Asked { condition, holds, fails } = asked(steps, at)?;
+        let Ex::Bin(BinOp::Eq, a, b) = condition else { return None };
         let ticket = match (&**a, &**b) {
             (Ex::Reg(a), Ex::Reg(b)) if *a == read => *b,
             (Ex::Reg(a), Ex::Reg(b)) if *b == read => *a,
             _ => return None,
         };
-        let atomic = |at: usize| steps.code.get(at).is_some_and(|i| i.inside_atomic);
-        match (otherwise, inverted) {
-            _ if ticket == read => None,
-            (Some(otherwise), false) if !atomic(at) => {
-                Some(Act::Look(ticket, behind, Some(otherwise)))
-            }
-            (Some(otherwise), true) if !atomic(at) => {
-                Some(Act::Look(ticket, otherwise, Some(behind)))
-            }
-            (None, false) if atomic(at) && !atomic(at - 1) && !atomic(at + 2) => {
-                let marked = matches!(steps.code[at - 1].op, Op::Atomic);
-                marked.then_some(Act::Look(ticket, behind, None))
-            }
-            _ => None,
-        }
+        (ticket != read).then_some(Act::Look(ticket, holds?, fails))
     }
 
     /// Behind the read: `check s + 1`, `serving = s + 1`.
