@@ -251,6 +251,7 @@ impl Scope<'_> {
             },
             Function::Variant => variant(&values[0])?,
             Function::Zip => zipped(&values[0], &values[1])?,
+            Function::Flat => flat(&values[0])?,
             Function::Json => {
                 let text = text_of(&values[0])?;
                 json_value(text).map_err(|_| Lack::Wrong(format!("a JSON text, found `{text}`")))?
@@ -276,6 +277,17 @@ fn zipped(left: &Value, right: &Value) -> Result<Value, Lack> {
             Err(Lack::Wrong(format!("two lists, found `{other}`")))
         }
     }
+}
+
+/// The items of some lists, in one list.
+fn flat(lists: &Value) -> Result<Value, Lack> {
+    let items = |list: &Value| match list.as_list() {
+        Some(items) => Ok(items.to_vec()),
+        None => Err(wrong("a list of lists, with an item that is one", list)),
+    };
+    let lists = lists.as_list().ok_or_else(|| wrong("a list of lists", lists))?;
+    let items: Vec<Vec<Value>> = lists.iter().map(items).collect::<Result<_, _>>()?;
+    Ok(Value::list(items.concat()))
 }
 
 /// How a path is written.

@@ -75,11 +75,12 @@ pub(crate) enum Function {
     Variant,
     Json,
     Zip,
+    Flat,
 }
 
 impl Function {
     /// The functions by name, with the least and the most arguments that they take.
-    pub const ALL: [(&'static str, Function, usize, usize); 13] = [
+    pub const ALL: [(&'static str, Function, usize, usize); 14] = [
         ("has", Function::Has, 1, 1),
         ("number", Function::Number, 1, 1),
         ("text", Function::Text, 1, 16),
@@ -93,5 +94,6 @@ impl Function {
         ("variant", Function::Variant, 1, 1),
         ("json", Function::Json, 1, 1),
         ("zip", Function::Zip, 2, 2),
+        ("flat", Function::Flat, 1, 1),
     ];
 }

@@ -53,13 +53,16 @@ fn each_ready_map_reads_its_format() {
             "0: append_at(1, 3) -> ?",
             "1: tail() -> 4",
             "2: fence(1, \"t1\") -> 5",
-            "2: append_fenced(2, \"t0\") -> failed"
+            "2: append_fenced(2, \"t0\") -> failed",
+            "3: append_if([1, 5, nil, \"t2\"]) -> 6"
         ]
     );
     assert_eq!(
         operations("etcd-report"),
         [
             "\"past 2 6800\": get(\"k1\") -> [77, 3, 3]",
+            "\"watch 3 k1 5400\": get(\"k1\") -> [77, 3, 3]",
+            "\"watch 4 k1 5400\": get(\"k1\") -> [nil, 0, 4]",
             "1: txn([[], [[\"Put\", \"k1\", \"7\", nil]], []]) -> [true, true, [[nil, 0]], 2]",
             "2: get(\"k1\") -> [\"7\", 2, 2]",
             "1: txn([[[\"k1\", \"ModRevision\", 2]], [[\"Put\", \"k1\", 77, nil]], [[\"Get\", \"k1\", nil, nil]]]) -> ?",

@@ -1,5 +1,6 @@
 //! Reports of etcd's own tests, read by the map `etcd-report`, against brute force on a store that
-//! knows nothing of maps, models and versions: transactions with ranges, some cut short by a limit.
+//! knows nothing of maps, models and versions: transactions with ranges, some cut short by a limit,
+//! and events of watches.
 
 use seriatim_map::{Map, Unmatched, ready_map};
 use seriatim_monitor::{Options, check};
@@ -97,6 +98,19 @@ struct Txn {
     call: u64,
     ret: u64,
     told: Option<Response>,
+    /// It is no request, but what a watch told: what was at a key, and at which revision.
+    is_event: bool,
+}
+
+impl Txn {
+    /// What a watch tells at some time of a key that has just been changed.
+    fn event(store: &Store, key: &'static str, at: u64) -> Txn {
+        let place = KEYS.iter().position(|known| *known == key).expect("a key");
+        let mut alone = store.clone();
+        let ops = vec![Op::Range { start: key, end: ENDS[place], limit: 0 }];
+        let told = alone.run(&ops);
+        Txn { ops, call: 0, ret: at, told: Some(told), is_event: true }
+    }
 }
 
 /// Transactions that overlap, some without a response, and one response changed in every other log.
@@ -114,13 +128,29 @@ fn draw(random: &mut Random, is_right: bool) -> Vec<Txn> {
         let (call, ret) = (point - random.below(300), point + random.below(300));
         let is_lost = random.chance(20);
         let happened = !is_lost || random.chance(50);
+        let before = store.clone();
         let response = happened.then(|| store.run(&ops));
-        txns.push(Txn { ops, call, ret, told: response.filter(|_| !is_lost) });
+        let changed: Vec<&str> = KEYS
+            .into_iter()
+            .filter(|key| before.entries.get(key) != store.entries.get(key))
+            .collect();
+        for key in changed {
+            if random.chance(30) {
+                txns.push(Txn::event(&store, key, point + random.below(300)));
+            }
+        }
+        let told = response.filter(|_| !is_lost);
+        txns.push(Txn { ops, call, ret, told, is_event: false });
     }
     if !is_right {
         let spoiled = random.index(txns.len());
+        let is_event = txns[spoiled].is_event;
         if let Some(told) = &mut txns[spoiled].told {
             spoil(random, told);
+            // An event has one revision.
+            if is_event && let Answer::Found { entries, .. } = &mut told.answers[0] {
+                entries.iter_mut().for_each(|entry| entry.2 = told.revision);
+            }
         }
     }
     txns
@@ -187,6 +217,10 @@ fn brute_force(txns: &[Txn]) -> bool {
 fn report(txns: &[Txn]) -> String {
     let mut lines = String::new();
     for (client, txn) in txns.iter().enumerate() {
+        if txn.is_event {
+            lines += &watch(txn);
+            continue;
+        }
         let ops: Vec<String> = txn.ops.iter().map(request).collect();
         let output = match &txn.told {
             None => "{\"Error\":\"context deadline exceeded\",\"Revision\":0}".to_owned(),
@@ -210,6 +244,24 @@ fn report(txns: &[Txn]) -> String {
         .unwrap();
     }
     lines
+}
+
+/// A watch of which one event is told.
+fn watch(event: &Txn) -> String {
+    let Some(Response { answers, revision }) = &event.told else { unreachable!("it was told") };
+    let (Op::Range { start, .. }, Answer::Found { entries, .. }) = (event.ops[0], &answers[0])
+    else {
+        unreachable!("a range of one key")
+    };
+    let (kind, value) = match entries.first() {
+        Some((_, value, _)) => ("put-operation", format!("{{\"Value\":\"{value}\"}}")),
+        None => ("delete-operation", "{}".to_owned()),
+    };
+    format!(
+        "{{\"Request\":{{\"Key\":\"\",\"WithPrefix\":true}},\"Responses\":[{{\"Events\":[{{\"Type\":\"{kind}\",\"Key\":\"{start}\",\
+         \"Value\":{value},\"Revision\":{revision}}}],\"Revision\":{revision},\"Time\":{}}}]}}\n",
+        event.ret
+    )
 }
 
 fn request(op: &Op) -> String {
@@ -242,7 +294,7 @@ fn result(answer: &Answer) -> String {
 }
 
 #[test]
-fn ranges_that_a_limit_cut_short_inside_of_transactions_get_the_verdict_of_brute_force() {
+fn cut_ranges_in_transactions_and_events_of_watches_get_the_verdict_of_brute_force() {
     let map = Map::parse("etcd-report", ready_map("etcd-report").unwrap().text).unwrap();
     let etcd = SeriReader::parse(service("etcd-txn").unwrap().source, None).unwrap();
     let options = Options { threads: 1, ..Options::default() };

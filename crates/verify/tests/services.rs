@@ -222,6 +222,92 @@ fn the_first_argument_may_stand_apart_as_the_key() {
     assert!(matches!(verdict(etcd, text, &Options::default()).verdict, Verdict::Linearizable(_)));
 }
 
+/// A method, its arguments and its result.
+type Told = (&'static str, &'static str, &'static str);
+
+/// What servers did, one operation after another, and whether the model lets them.
+#[test]
+fn what_a_server_may_do_is_in_its_model_and_nothing_else() {
+    let cases: [(&str, &[Told], bool); 9] = [
+        // A lease may have expired unseen, whoever asks next.
+        ("lease-lock", &[("acquire", r#""B""#, "1"), ("release", r#"["B",1]"#, "false")], true),
+        ("lease-lock", &[("acquire", r#""B""#, "1"), ("release", r#"["A",1]"#, "true")], false),
+        (
+            "redis",
+            &[("incr", r#""n""#, "1"), ("del", r#""n""#, "true"), ("incr", r#""n""#, "1")],
+            true,
+        ),
+        (
+            "redis",
+            &[("incr", r#""n""#, "1"), ("del", r#""n""#, "true"), ("incr", r#""n""#, "2")],
+            false,
+        ),
+        // A node that is made again numbers its children from the beginning.
+        (
+            "zookeeper",
+            &[
+                ("create", r#"["/a",1]"#, "true"),
+                ("create_sequential", r#""/a""#, "0"),
+                ("delete", r#"["/a",-1]"#, "true"),
+                ("create_sequential", r#""/a""#, "0"),
+            ],
+            true,
+        ),
+        (
+            "zookeeper",
+            &[("create_sequential", r#""/a""#, "0"), ("create_sequential", r#""/a""#, "0")],
+            false,
+        ),
+        // Two messages of one content are acknowledged twice.
+        (
+            "ack-queue",
+            &[
+                ("send", "7", "true"),
+                ("send", "7", "true"),
+                ("receive", "[]", "7"),
+                ("receive", "[]", "7"),
+                ("ack", "7", "true"),
+                ("ack", "7", "true"),
+                ("receive", "[]", "null"),
+            ],
+            true,
+        ),
+        (
+            "ack-queue",
+            &[
+                ("send", "7", "true"),
+                ("receive", "[]", "7"),
+                ("receive", "[]", "7"),
+                ("ack", "7", "true"),
+            ],
+            true,
+        ),
+        (
+            "ack-queue",
+            &[
+                ("send", "7", "true"),
+                ("receive", "[]", "7"),
+                ("ack", "7", "true"),
+                ("ack", "7", "true"),
+            ],
+            false,
+        ),
+    ];
+    for (name, operations, is_allowed) in cases {
+        let line = |(place, (op, arg, result)): (usize, &Told)| {
+            let (call, ret) = (2 * place, 2 * place + 1);
+            format!(
+                "{{\"process\":0,\"op\":\"{op}\",\"arg\":{arg},\"result\":{result},\
+                 \"call\":{call},\"return\":{ret}}}\n"
+            )
+        };
+        let text: String = operations.iter().enumerate().map(line).collect();
+        let found = verdict(service(name).expect("a service"), &text, &Options::default()).verdict;
+        assert_eq!(matches!(found, Verdict::Linearizable(_)), is_allowed, "{name}:\n{text}");
+        assert_eq!(matches!(found, Verdict::Violation(_)), !is_allowed, "{name}:\n{text}");
+    }
+}
+
 #[test]
 fn a_part_is_named_by_its_key() {
     let text = r#"
