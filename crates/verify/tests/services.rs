@@ -228,7 +228,9 @@ type Told = (&'static str, &'static str, &'static str);
 /// What servers did, one operation after another, and whether the model lets them.
 #[test]
 fn what_a_server_may_do_is_in_its_model_and_nothing_else() {
-    let cases: [(&str, &[Told], bool); 9] = [
+    let cases: [(&str, &[Told], bool); 11] = [
+        ("etcd-history", &[("compact", "0", "true"), ("compact", "0", "false")], true),
+        ("etcd-history", &[("compact", "1", "true"), ("compact", "0", "true")], false),
         // A lease may have expired unseen, whoever asks next.
         ("lease-lock", &[("acquire", r#""B""#, "1"), ("release", r#"["B",1]"#, "false")], true),
         ("lease-lock", &[("acquire", r#""B""#, "1"), ("release", r#"["A",1]"#, "true")], false),
