@@ -204,6 +204,62 @@ impl Rewritten {
         }
     }
 
+    /// What an exchange with a guard puts, if an expression is one.
+    fn put<'e>(&self, exchange: &'e Expr) -> Option<&'e Expr> {
+        let Expr::MethodCall(call) = bare(exchange) else { return None };
+        let is_exchange = call.method.to_string().starts_with("compare_exchange");
+        let has_guard = call.args.last().is_some_and(|last| self.is_guard(last));
+        call.args.get(1).filter(|_| is_exchange && has_guard)
+    }
+
+    /// `Ok(name)` of an exchange with a guard: the name is that of what was written, where an atomic
+    /// of the standard library gives what was there before. Binds it at the beginning of what the
+    /// exchange leads to; what is no local cannot be named twice, and the pattern is made one that
+    /// is refused.
+    fn name_written(&self, exchange: &Expr, pattern: &mut Pat) -> Option<Stmt> {
+        let put = self.put(exchange)?;
+        let Pat::TupleStruct(tuple) = pattern else { return None };
+        let Some(Pat::Ident(name)) = tuple.elems.first().filter(|_| tuple.path.is_ident("Ok"))
+        else {
+            return None;
+        };
+        let (name, span) = (name.ident.clone(), pattern.span());
+        if local(put).is_none() {
+            *pattern = parse_quote_spanned!(span=> Ok(#name @ _));
+            return None;
+        }
+        *pattern = parse_quote_spanned!(span=> Ok(_));
+        Some(parse_quote_spanned!(span=> let #name = #put;))
+    }
+
+    /// Names what exchanges of a `match` wrote.
+    fn name_written_in_match(&self, inner: &mut syn::ExprMatch) {
+        for arm in &mut inner.arms {
+            if let Some(named) = self.name_written(&inner.expr, &mut arm.pat) {
+                let (span, body) = (arm.body.span(), statements(&arm.body));
+                *arm.body = parse_quote_spanned!(span=> { #named #(#body)* });
+            }
+        }
+    }
+
+    /// Names what the exchange of an `if let` wrote.
+    fn name_written_in_if(&self, inner: &mut syn::ExprIf) {
+        if let Expr::Let(question) = &mut *inner.cond
+            && let Some(named) = self.name_written(&question.expr, &mut question.pat)
+        {
+            inner.then_branch.stmts.insert(0, named);
+        }
+    }
+
+    /// Names what the exchange of a `while let` wrote.
+    fn name_written_in_while(&self, inner: &mut syn::ExprWhile) {
+        if let Expr::Let(question) = &mut *inner.cond
+            && let Some(named) = self.name_written(&question.expr, &mut question.pat)
+        {
+            inner.body.stmts.insert(0, named);
+        }
+    }
+
     /// Notes what an exchange that failed is called.
     fn note_failure(&mut self, exchange: &Expr, pattern: &Pat) {
         let Expr::MethodCall(call) = bare(exchange) else { return };
@@ -349,6 +405,12 @@ impl VisitMut for Rewritten {
             if call.method != "into_shared" {
                 call.args = kept.into_iter().collect();
             }
+        }
+        match expr {
+            Expr::Match(inner) => self.name_written_in_match(inner),
+            Expr::If(inner) => self.name_written_in_if(inner),
+            Expr::While(inner) => self.name_written_in_while(inner),
+            _ => {}
         }
         if let Expr::Match(inner) = expr {
             inner.arms.iter().for_each(|arm| self.note_failure(&inner.expr, &arm.pat));

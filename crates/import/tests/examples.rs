@@ -79,6 +79,33 @@ fn epochs_become_pointers() {
     }
 }
 
+/// An exchange of `crossbeam-epoch` that succeeds gives what was written; one of the standard library
+/// what was there before.
+#[test]
+fn exchanges_with_guards_give_what_they_wrote() {
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/import/epoch_stack.rs");
+    let rust = std::fs::read_to_string(file).expect("an example");
+    let translated = |rust: &str| import(rust, "x.rs", "stack", &Options::default());
+    let arms = [
+        (
+            "Ok(_) => return,",
+            "Ok(written) => { self.top.store(written, Ordering::Relaxed); return }",
+        ),
+        ("Ok(_) => return,", "Ok(written) => self.top.store(written, Ordering::Relaxed),"),
+    ];
+    for (right, other) in arms {
+        assert!(rust.contains(right), "{right}");
+        let seri = translated(&rust.replacen(right, other, 1)).unwrap_or_else(|e| panic!("{e}"));
+        assert!(seri.contains("let written = node"), "{seri}");
+    }
+    // What is written is no local, so that there is no telling what it is by then.
+    let other = rust.replacen("Ok(_) => return,", "Ok(written) => return,", 1);
+    let other = other.replacen("                node,\n", "                Shared::null(),\n", 1);
+    assert!(other.contains("Shared::null(),"), "{other}");
+    let error = translated(&other).expect_err("it is refused");
+    assert!(error.message.contains("one arm `Ok(…)`"), "{error}");
+}
+
 /// An object with one method of the given body.
 fn object(body: &str) -> String {
     format!(
