@@ -29,6 +29,8 @@ pub(crate) struct Source {
     pub constants: HashMap<String, Sign>,
     /// The functions that others may call, with the types of their results.
     pub functions: HashMap<String, Option<Type>>,
+    /// Whether pointers have tags.
+    pub has_tags: bool,
     /// The functions of ours that are used.
     helpers: RefCell<BTreeSet<&'static str>>,
 }
@@ -76,6 +78,7 @@ fn translate(rust: &str, file: &str, spec: &str, options: &Options) -> Result<St
     let name = type_name(&implementation.self_ty)?;
     must_mean_what_it_says(&parsed, &name)?;
     let mut source = Source::new(implementation, options.value.as_deref());
+    source.has_tags = rewritten.has_tags;
     source.declare(&parsed.items, &name)?;
 
     let mut out = Output::default();
@@ -199,6 +202,7 @@ impl Source {
                 .filter(|function| !is_public(function) && is_shared(function))
                 .map(|function| (function.sig.ident.to_string(), result_of(function)))
                 .collect(),
+            has_tags: false,
             helpers: RefCell::default(),
         }
     }

@@ -11,6 +11,7 @@
 //! is rewritten is only what is named here; everything else is left for others to refuse.
 
 use crate::expression::{bare, called};
+use crate::tagged::without_tags;
 use proc_macro2::Span;
 use std::collections::{HashMap, HashSet};
 use syn::spanned::Spanned;
@@ -26,6 +27,8 @@ pub(crate) struct Rewritten {
     failures: HashMap<String, Option<String>>,
     /// Where a node is destroyed later.
     pub destroys: Option<Span>,
+    /// Whether pointers have tags.
+    pub has_tags: bool,
 }
 
 /// Whether a source uses epochs: it names `Atomic` of them.
@@ -48,6 +51,7 @@ pub(crate) fn without_epochs(file: &mut syn::File) -> Rewritten {
     let mut rewritten = Rewritten::default();
     if uses_epochs(file) {
         file.items.retain(|item| !is_import_of_epochs(item));
+        rewritten.has_tags = without_tags(file);
         rewritten.visit_file_mut(file);
     }
     rewritten
@@ -59,7 +63,7 @@ fn is_import_of_epochs(item: &Item) -> bool {
     matches!(&import.tree, UseTree::Path(path) if path.ident == "crossbeam_epoch")
 }
 
-fn name_of(kind: &Type) -> Option<String> {
+pub(crate) fn name_of(kind: &Type) -> Option<String> {
     match kind {
         Type::Path(path) if path.qself.is_none() => {
             path.path.segments.last().map(|segment| segment.ident.to_string())
@@ -68,7 +72,7 @@ fn name_of(kind: &Type) -> Option<String> {
     }
 }
 
-fn argument(kind: &Type) -> Option<Type> {
+pub(crate) fn argument(kind: &Type) -> Option<Type> {
     let Type::Path(path) = kind else { return None };
     let syn::PathArguments::AngleBracketed(all) = &path.path.segments.last()?.arguments else {
         return None;
@@ -79,7 +83,7 @@ fn argument(kind: &Type) -> Option<Type> {
     })
 }
 
-fn local(expr: &Expr) -> Option<String> {
+pub(crate) fn local(expr: &Expr) -> Option<String> {
     match bare(expr) {
         Expr::Path(path) => path.path.get_ident().map(ToString::to_string),
         _ => None,
@@ -271,9 +275,19 @@ impl Rewritten {
         if tuple.path.is_ident("Err")
             && let Some(Pat::Ident(name)) = tuple.elems.first()
         {
-            let put = call.args.get(1).and_then(local);
+            let put = call.args.get(1).map(untagged).and_then(local);
             self.failures.insert(name.ident.to_string(), put);
         }
+    }
+}
+
+/// What is put by an exchange: an `Owned` may have been given its tag, 0.
+fn untagged(put: &Expr) -> &Expr {
+    match put {
+        Expr::Tuple(pair) if pair.elems.len() == 2 && matches!(pair.elems[1], Expr::Lit(_)) => {
+            &pair.elems[0]
+        }
+        _ => put,
     }
 }
 

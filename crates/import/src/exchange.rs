@@ -147,7 +147,9 @@ impl Body<'_, '_> {
     fn bind(&mut self, text: &str, name: &str, exchange: &Exchange, span: Span) -> String {
         let own = self.scope.names.fresh(name);
         let kind = match &exchange.shape {
-            shape @ (Shape::Node(_) | Shape::MaybeValue) => format!(": {}", shape.text()),
+            shape @ (Shape::Node(_) | Shape::Tagged(_) | Shape::MaybeValue) => {
+                format!(": {}", shape.text())
+            }
             _ => String::new(),
         };
         self.out.line(&format!("let {own}{kind} = {text}"), span);

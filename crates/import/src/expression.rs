@@ -281,6 +281,11 @@ impl Scope<'_> {
             Expr::Call(_) => self.call(expr),
             Expr::Field(_) | Expr::Index(_) => self.read(expr),
             Expr::If(choice) => self.choice(choice),
+            Expr::Tuple(pair) if self.source.has_tags && pair.elems.len() == 2 => {
+                let (pointer, tag) =
+                    (self.expression(&pair.elems[0])?, self.expression(&pair.elems[1])?);
+                Ok(format!("({pointer}, {tag})"))
+            }
             _ => self.refuse(expr, "an expression of the subset"),
         }
     }
@@ -620,11 +625,11 @@ pub(crate) fn is_access(expr: &Expr) -> bool {
     }
 }
 
-/// Whether a text is one word, or one call.
+/// Whether a text is one word, one call, or stands in parentheses.
 fn is_one(text: &str) -> bool {
     let is_word = |letter: char| letter.is_alphanumeric() || "_.".contains(letter);
     let Some(open) = text.find(|letter| !is_word(letter)) else { return true };
-    if open == 0 || !text[open..].starts_with('(') {
+    if !text[open..].starts_with('(') {
         return false;
     }
     let mut depth = 0;

@@ -53,7 +53,7 @@
 //! - A `Result` is whether a method did what it is for (`fallible`): `Err` gives back the argument,
 //!   or says that there is nothing to give.
 //! - Code in the manner of `crossbeam-epoch` is rewritten to raw pointers first (`epoch`); nodes that
-//!   are destroyed later are never given back.
+//!   are destroyed later are never given back. Pointers with tags become pairs (`tagged`).
 //! - Names are believed, so that a source in which they mean something else is refused (`meaning`).
 //! - A box of a node owns it: it is given back where Rust drops the box (`boxes`).
 //! - `Box::from_raw` frees the node at once where it is dropped or read out. Nodes that Rust code
@@ -74,6 +74,7 @@ mod names;
 mod output;
 mod shape;
 mod statement;
+mod tagged;
 
 pub use declaration::{Options, import};
 

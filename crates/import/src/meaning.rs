@@ -8,7 +8,7 @@ use quote::ToTokens;
 use syn::spanned::Spanned;
 use syn::{ImplItem, Item, ItemImpl, ItemStruct, UseTree};
 
-const TYPES: [&str; 8] = [
+const TYPES: [&str; 9] = [
     "Box",
     "CachePadded",
     "ManuallyDrop",
@@ -16,6 +16,7 @@ const TYPES: [&str; 8] = [
     "Option",
     "Ordering",
     "Result",
+    "Tagged",
     "UnsafeCell",
 ];
 const FUNCTIONS: [&str; 6] = ["drop", "fence", "null_mut", "read", "spin_loop", "yield_now"];

@@ -16,6 +16,8 @@ pub(crate) enum Shape {
         signed: bool,
     },
     Node(String),
+    /// A pointer to a node with a tag.
+    Tagged(String),
     /// A link that owns a node.
     Owner(String),
     Array(Box<Shape>, String),
@@ -38,6 +40,7 @@ impl Shape {
             Shape::Number { signed: true } => "int -128..127".to_owned(),
             Shape::Number { signed: false } => "int 0..127".to_owned(),
             Shape::Node(name) | Shape::Owner(name) => format!("{name}?"),
+            Shape::Tagged(name) => format!("({name}?, int 0..3)"),
             Shape::Array(of, length) => format!("[{}; {length}]", of.text()),
         }
     }
@@ -95,6 +98,10 @@ impl Source {
         let inner = || argument(segment).ok_or_else(unknown);
         match name.as_str() {
             "AtomicPtr" => Ok((self.node(inner()?)?, true)),
+            "AtomicTagged" | "Tagged" if self.has_tags => match self.node(inner()?)? {
+                Shape::Node(node) => Ok((Shape::Tagged(node), name == "AtomicTagged")),
+                _ => Err(unknown()),
+            },
             "AtomicBool" => Ok((Shape::Bool, true)),
             "bool" => Ok((Shape::Bool, false)),
             "UnsafeCell" | "CachePadded" => self.shape(inner()?),

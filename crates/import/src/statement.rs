@@ -140,6 +140,9 @@ impl<'s, 'o> Body<'s, 'o> {
         {
             return self.ignored_exchange(&exchange, local.span());
         }
+        if self.let_pair(local)? {
+            return Ok(());
+        }
         let (name, init) = self.let_parts(local)?;
         if let Some(pointer) = taken_back(init) {
             let text = self.scope.expression(pointer)?;
@@ -174,6 +177,25 @@ impl<'s, 'o> Body<'s, 'o> {
             self.scope.signs.insert(own, sign);
         }
         Ok(())
+    }
+
+    /// `let (pointer, tag) = pair`, if it is one.
+    fn let_pair(&mut self, local: &Local) -> Result<bool> {
+        let (Pat::Tuple(pair), Some(init)) = (&local.pat, &local.init) else { return Ok(false) };
+        let names: Vec<&syn::PatIdent> = pair.elems.iter().filter_map(named).collect();
+        let ([pointer, tag], true, None) = (&names[..], self.scope.source.has_tags, &init.diverge)
+        else {
+            return Ok(false);
+        };
+        let text = self.scope.expression(&init.expr)?;
+        if text.starts_with("(null,") {
+            return self.scope.refuse(local, "a pointer that is not null at first");
+        }
+        let pointer = self.scope.names.declare(&pointer.ident.to_string());
+        let tag = self.scope.names.declare(&tag.ident.to_string());
+        self.out.line(&format!("let ({pointer}, {tag}) = {text}"), local.span());
+        self.scope.signs.insert(tag, Sign::Unsigned);
+        Ok(true)
     }
 
     /// The place of `place.take()`.
@@ -411,7 +433,7 @@ impl<'s, 'o> Body<'s, 'o> {
             Some(place) if !place.is_atomic => place.text,
             Some(_) => return self.scope.refuse(&inner.left, "`.store(…)` to an atomic"),
             None => match bare(&inner.left) {
-                Expr::Path(_) => self.scope.expression(&inner.left)?,
+                Expr::Path(_) | Expr::Tuple(_) => self.scope.expression(&inner.left)?,
                 other => return self.scope.refuse(other, "a local or a place that is not atomic"),
             },
         };
@@ -528,4 +550,11 @@ fn is_control(expr: &Expr) -> bool {
             | Expr::Unsafe(_)
             | Expr::Block(_)
     )
+}
+
+fn named(pattern: &Pat) -> Option<&syn::PatIdent> {
+    match pattern {
+        Pat::Ident(name) if name.subpat.is_none() && name.by_ref.is_none() => Some(name),
+        _ => None,
+    }
 }

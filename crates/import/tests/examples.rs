@@ -79,6 +79,60 @@ fn epochs_become_pointers() {
     }
 }
 
+/// A pointer with a tag becomes a pair, wherever both are looked at.
+#[test]
+fn pointers_with_tags_become_pairs() {
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/import/tagged_stack.rs");
+    let rust = std::fs::read_to_string(file).expect("an example");
+    let translated = |rust: &str| import(rust, "x.rs", "stack", &Options::default());
+    let accepted = |change: (&str, &str)| {
+        assert!(rust.contains(change.0), "{}", change.0);
+        let seri = translated(&rust.replacen(change.0, change.1, 1));
+        let seri = seri.unwrap_or_else(|error| panic!("{change:?}: {error}"));
+        seriatim_lang::check(&seri).map(|_| seri.clone()).map_err(|error| error.render(&seri, "x"))
+    };
+    let seri = accepted(("", "")).unwrap_or_else(|error| panic!("{error}"));
+    assert!(seri.contains("var top: (Node?, int 0..3) = (null, 0)"), "{seri}");
+    assert!(seri.contains("cas(top, (top_, top_mark), (top_, 1), acquire, relaxed)"), "{seri}");
+    assert!(seri.contains("store(top, (node, 0), release)"), "{seri}");
+    assert!(seri.contains("if top_ == null {"), "{seri}");
+    let next = "let next = node.next.load(Ordering::Relaxed, &guard);";
+    let more = |line: &str| format!("{next}\n{line}");
+    // What looks at both, and what it becomes.
+    let looks = [
+        ("if next == top { continue; }", "if (next, next_mark) == (top_, top_mark)"),
+        ("if next.is_null() { continue; }", "if next == null"),
+        (
+            "let other = next; if other == top { continue; }",
+            "let (other, other_mark) = (next, next_mark)",
+        ),
+        ("let other = next.with_tag(top.tag());", "let (other, other_mark) = (next, top_mark)"),
+        ("let mut other = next; other = top;", "(other, other_mark) = (top_, top_mark)"),
+        ("match unsafe { next.as_ref() } { Some(_n) => continue, None => {} }", "let _n = next"),
+    ];
+    for (line, becomes) in looks {
+        let seri = accepted((next, &more(line))).unwrap_or_else(|error| panic!("{line}: {error}"));
+        assert!(seri.contains(becomes), "{line}: {seri}");
+    }
+    let wrong = [
+        // No tag that is known to fit.
+        "let other = next.with_tag(4);",
+        "let other = next.with_tag(next.tag() + 1);",
+        "let other = self.top.load(Ordering::Relaxed, &guard).tag();",
+        // What stands in a macro, or under a name that hides another one.
+        "assert!(next == top);",
+        "if let Some(next) = unsafe { next.as_ref() } { if next == top { continue; } }",
+        "let look = |next| next == top;",
+        "match self.top.compare_exchange(top, top, Ordering::Relaxed, Ordering::Relaxed, &guard) \
+         { Ok(next) => return None, Err(_) => {} }",
+        "self.top.fetch_or(1, Ordering::Relaxed, &guard);",
+        "let other; other = next;",
+    ];
+    for line in wrong {
+        assert!(translated(&rust.replacen(next, &more(line), 1)).is_err(), "{line}");
+    }
+}
+
 /// An exchange of `crossbeam-epoch` that succeeds gives what was written; one of the standard library
 /// what was there before.
 #[test]

@@ -40,6 +40,7 @@ fn right_objects_hold() {
         ("chase_lev.rs", DEQUE),
         ("spin_counter.rs", counter),
         ("epoch_stack.rs", STACK),
+        ("tagged_stack.rs", STACK),
         ("boxed_stack.rs", STACK),
     ];
     for (name, options) in objects {
@@ -83,6 +84,13 @@ fn one_ordering_too_weak_is_found() {
         ("spin_counter.rs", counter, ("true, Ordering::Acquire", "true, Ordering::Relaxed")),
         ("epoch_stack.rs", STACK, ("Ordering::Release", "Ordering::Relaxed")),
         ("epoch_stack.rs", STACK, ("load(Ordering::Acquire", "load(Ordering::Relaxed")),
+        ("tagged_stack.rs", STACK, ("top.with_tag(1)", "top.with_tag(0)")),
+        (
+            "tagged_stack.rs",
+            STACK,
+            ("store(node, Ordering::Release)", "store(node, Ordering::Relaxed)"),
+        ),
+        ("tagged_stack.rs", STACK, ("top.tag() == 1", "false")),
         ("boxed_stack.rs", STACK, ("true, Ordering::Acquire", "true, Ordering::Relaxed")),
         ("boxed_stack.rs", STACK, ("false, Ordering::Release", "false, Ordering::Relaxed")),
         // What the link led to is dropped with the node.
