@@ -34,7 +34,12 @@ fn each_ready_map_reads_its_format() {
     assert_eq!(operations("elle"), ["0: w(x)=1 r(y)=nil", "1: r(x)=1"]);
     assert_eq!(
         operations("porcupine-json"),
-        ["0: put(\"x\", \"a\")", "1: append(\"x\", \"b\")", "2: get(\"x\") -> \"ab\""]
+        [
+            "0: put(\"x\", \"a\")",
+            "1: append(\"x\", \"b\")",
+            "2: get(\"x\") -> \"ab\"",
+            "3: put(\"x\", \"c\") -> ?"
+        ]
     );
     assert_eq!(
         operations("antithesis-csv"),
