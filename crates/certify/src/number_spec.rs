@@ -153,8 +153,11 @@ impl Run<'_> {
     /// within them, since everything that was put there was.
     fn coerced(&self, value: &Expr, wanted: &Type) -> Option<Scalar> {
         let scalar = self.scalar(value)?;
-        match (self.info.facts.type_of(value).fits(wanted), wanted) {
-            (Fit::Always, Type::Opt(inside)) => (**inside == Type::Value).then_some(scalar),
+        let found = self.info.facts.type_of(value);
+        // Null is 0, for values only.
+        (!matches!(found, Type::Opt(_)) || is_data(wanted)).then_some(())?;
+        match (found.fits(wanted), wanted) {
+            (Fit::Always, Type::Opt(_)) => is_data(wanted).then_some(scalar),
             (Fit::Always, _) => Some(scalar),
             _ => self.bounded(scalar, wanted),
         }
@@ -164,8 +167,7 @@ impl Run<'_> {
     fn bounded(&self, scalar: Scalar, ty: &Type) -> Option<Scalar> {
         let range = match ty {
             Type::Int(range) => range,
-            // Null is 0, for values only.
-            Type::Opt(inside) => return (**inside == Type::Value).then_some(scalar),
+            Type::Opt(_) => return is_data(ty).then_some(scalar),
             Type::Value => {
                 let present = equal(scalar, Scalar::Int(0), self.facts) == Some(false);
                 return present.then_some(scalar);
@@ -262,7 +264,12 @@ impl Run<'_> {
             },
             ExprKind::Binary(BinaryOp::And, a, b) => truth(self.holds(a)? && self.holds(b)?),
             ExprKind::Binary(BinaryOp::Or, a, b) => truth(self.holds(a)? || self.holds(b)?),
-            ExprKind::Binary(op, a, b) => self.binary(*op, self.scalar(a)?, self.scalar(b)?)?,
+            ExprKind::Binary(op, a, b) => {
+                let types = [a, b].map(|side| self.info.facts.type_of(side));
+                let null = types.iter().any(|ty| matches!(ty, Type::Opt(_)));
+                (!null || types.into_iter().all(is_data)).then_some(())?;
+                self.binary(*op, self.scalar(a)?, self.scalar(b)?)?
+            }
             ExprKind::If(condition, a, b) => {
                 self.scalar(if self.holds(condition)? { a } else { b })?
             }
@@ -291,6 +298,11 @@ impl Run<'_> {
             _ => return None,
         })
     }
+}
+
+/// Whether a type is that of values, or of null alone.
+fn is_data(ty: &Type) -> bool {
+    matches!(ty.required(), Type::Value | Type::Never)
 }
 
 #[cfg(test)]

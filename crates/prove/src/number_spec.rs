@@ -143,11 +143,19 @@ impl Walk<'_> {
     /// is within them.
     fn coerced(&mut self, value: &Expr, wanted: &Type) -> Result<Val, Stop> {
         let found = self.value(value)?;
+        self.where_values_are(value, wanted)?;
         match (self.spec.facts.type_of(value).fits(wanted), wanted) {
             (Fit::Always, Type::Opt(_)) => self.bounded(found, wanted),
             (Fit::Always, _) => Ok(found),
             _ => self.bounded(found, wanted),
         }
+    }
+
+    /// What may be null meets values only: null is 0 among them, and a number is not null there.
+    fn where_values_are(&self, expr: &Expr, other: &Type) -> Result<(), Stop> {
+        let nullable = matches!(self.spec.facts.type_of(expr), Type::Opt(_));
+        let values = matches!(other.required(), Type::Value | Type::Never);
+        if nullable && !values { Err(Stop::Unclear) } else { Ok(()) }
     }
 
     /// A value that is surely within the bounds stated for its type. One that may leave them has no
@@ -255,6 +263,8 @@ impl Walk<'_> {
             ExprKind::Binary(BinaryOp::And, a, b) => truth(self.truth(a)? && self.truth(b)?),
             ExprKind::Binary(BinaryOp::Or, a, b) => truth(self.truth(a)? || self.truth(b)?),
             ExprKind::Binary(op, a, b) => {
+                self.where_values_are(a, self.spec.facts.type_of(b))?;
+                self.where_values_are(b, self.spec.facts.type_of(a))?;
                 let (a, b) = (self.value(a)?, self.value(b)?);
                 binary(*op, a, b, self.facts).ok_or(Stop::Unclear)?
             }

@@ -53,6 +53,16 @@ fn an_initial_state_that_is_chosen_is_refused_for_only_one_would_be_explored() {
 }
 
 #[test]
+fn what_may_be_null_is_neither_added_nor_added_to() {
+    for (kind, amount) in [("int", "null"), ("int", "maybe"), ("int?", "1")] {
+        let source = format!(
+            "object o\nvar n: {kind} = 0\nmethod m() {{ let maybe: int? = 1; fetch_add(n, {amount}) }}"
+        );
+        refused(&source, &["expected `int`, found"]);
+    }
+}
+
+#[test]
 fn a_missing_return_is_found() {
     refused(
         "object o\nmethod m(b: bool) -> int { if b { return 1 } }",

@@ -8,9 +8,11 @@
 //! ([`crate::number_spec`]). So `Q` is `P` with other names for the values.
 //!
 //! *What would make it unsound*: a word that may be null and holds something else than values: 0
-//! would then be two things ([`is_of_values`]).
+//! would then be two things ([`is_of_values`]). So would it be if the program says null of something
+//! else, in a comparison or where a check would find it ([`Nulls`]).
 
 use super::{nothing, replace};
+use seriatim_lang::flow::expressions;
 use seriatim_lang::range::Range;
 use seriatim_lang::steps::{BinOp, Dim, Ex, NULL, Op, Pc, Place, Reg, Root, Slot, Steps};
 use seriatim_lang::types::{Kind, Scalar};
@@ -27,6 +29,10 @@ pub fn numbered(steps: &mut Steps) -> bool {
     let all: Vec<Kind> = kinds.chain(slots.map(|slot| slot.kind)).collect();
     let any = all.iter().any(|kind| kind.scalar == Scalar::Value);
     if !any || !steps.structs.is_empty() || !all.iter().all(|kind| is_of_values(*kind)) {
+        return false;
+    }
+    let nulls = Nulls { steps };
+    if !(0..steps.code.len()).all(|at| nulls.are_values(at)) {
         return false;
     }
     let entries: Vec<(Pc, Vec<Ex>)> = steps.methods.iter().map(|m| (m.entry, assumed(m))).collect();
@@ -48,6 +54,88 @@ pub fn numbered(steps: &mut Steps) -> bool {
         .collect();
     slots.into_iter().for_each(|slot| slot.kind = as_number(slot.kind));
     true
+}
+
+/// Where a program says null.
+struct Nulls<'s> {
+    steps: &'s Steps,
+}
+
+impl Nulls<'_> {
+    /// Whether an instruction says it of values only.
+    fn are_values(&self, at: usize) -> bool {
+        let op = &self.steps.code[at].op;
+        // Each expression, with whether its result may be null.
+        let mut all: Vec<(&Ex, bool)> = Vec::new();
+        let of_slots = |place: &Place| {
+            let slots = self.steps.shared[place.offset as usize..].iter();
+            slots.map(|slot| slot.kind.scalar == Scalar::Value)
+        };
+        match op {
+            Op::Set { dst, value } => {
+                all.extend((dst.0..).zip(value).map(|(reg, ex)| (ex, self.holds(at, Reg(reg)))));
+            }
+            Op::Store { place, value } | Op::Swap { place, value, .. } => {
+                all.extend(value.iter().zip(of_slots(place)));
+            }
+            Op::Cas { place, old, new, .. } => {
+                all.extend(old.iter().zip(of_slots(place)));
+                all.extend(new.iter().zip(of_slots(place)));
+            }
+            Op::Check { value, kind } => all.push((value, kind.scalar == Scalar::Value)),
+            Op::Return(value) => {
+                let result = super::method(self.steps, at).map(|m| &self.steps.methods[m].result);
+                let kinds = result.into_iter().flatten();
+                all.extend(value.iter().zip(kinds.map(|kind| kind.scalar == Scalar::Value)));
+            }
+            _ => {}
+        }
+        if all.is_empty() {
+            let mut right = true;
+            expressions(op, &mut |ex| right &= self.fits(at, ex, false));
+            return right;
+        }
+        let dims = op.place().into_iter().flat_map(|place| &place.dims);
+        all.extend(dims.map(|dim| (&dim.index, false)));
+        all.into_iter().all(|(ex, value)| self.fits(at, ex, value))
+    }
+
+    fn fits(&self, at: usize, ex: &Ex, value: bool) -> bool {
+        match ex {
+            Ex::Const(NULL) => value,
+            Ex::Const(_) | Ex::Reg(_) | Ex::SelfTid => true,
+            Ex::Not(a) | Ex::Neg(a) => self.fits(at, a, false),
+            Ex::Bin(BinOp::Eq, a, b) => {
+                let value = [a, b].into_iter().any(|side| self.is_value(at, side));
+                self.fits(at, a, value) && self.fits(at, b, value)
+            }
+            Ex::Bin(_, a, b) => self.fits(at, a, false) && self.fits(at, b, false),
+            Ex::If(c, a, b) => {
+                self.fits(at, c, false) && self.fits(at, a, value) && self.fits(at, b, value)
+            }
+            Ex::At { dims, .. } => dims.iter().all(|dim| self.fits(at, &dim.index, false)),
+        }
+    }
+
+    fn is_value(&self, at: usize, ex: &Ex) -> bool {
+        match ex {
+            Ex::Reg(reg) => self.holds(at, *reg),
+            Ex::At { first, .. } => self.holds(at, *first),
+            Ex::If(_, a, b) => self.is_value(at, a) || self.is_value(at, b),
+            _ => false,
+        }
+    }
+
+    /// Whether a register is one for values.
+    fn holds(&self, at: usize, reg: Reg) -> bool {
+        let own = (reg.0 as usize).checked_sub(self.steps.persistent.len());
+        let slot = match (super::method(self.steps, at), own) {
+            (_, None) => self.steps.persistent.get(reg.0 as usize),
+            (Some(method), Some(own)) => self.steps.methods[method].regs.get(own),
+            (None, Some(own)) => self.steps.init_regs.get(own),
+        };
+        slot.is_some_and(|slot| slot.kind.scalar == Scalar::Value)
+    }
 }
 
 /// Whether a word holds values, or something that is never null.

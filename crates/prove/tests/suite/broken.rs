@@ -38,6 +38,54 @@ fn is_not_proved(name: &str) {
     }
 }
 
+/// Where numbers stand for values, null is the number 0: not where a program or a specification says
+/// null of something that is never null.
+#[test]
+fn null_is_no_number_no_truth_value_and_no_variant() {
+    let object = |set: &str, told: &str| {
+        format!(
+            "object once : once
+enum Colour {{ Red, Green }}
+spec once {{
+  var content: value? = null
+  method get() -> value? {{ return content }}
+  method set(v: value) -> bool {{
+    let free = content == null
+    if free {{ content = v }}
+    {told}
+  }}
+}}
+var content: value? = null
+var colour: Colour = Red
+method get() -> value? {{ return content }}
+method set(v: value) -> bool {{
+  {set}
+}}
+"
+        )
+    };
+    let proved = |source: &str| matches!(prove(&program(source), &options()), Outcome::Proved(_));
+    assert!(proved(&object("return cas(content, null, v)", "return free")));
+    for set in [
+        "let free = cas(content, null, v); return if free { true } else { null }",
+        "let b = false; return cas(content, null, v) == (b == null)",
+        "let n = 0; return cas(content, null, v) == (n == null)",
+        "let free = cas(content, null, v); if !free { assert free == null }; return free",
+        "let n: int 0..3 = null; return cas(content, null, v)",
+        "let c = colour; return cas(content, null, v) == (c == null)",
+        "let turned = cas(colour, null, Red); return cas(content, null, v) == turned",
+    ] {
+        assert!(!proved(&object(set, "return free")), "{set}");
+    }
+    for told in [
+        "return if free { true } else { null }",
+        "return free != (free == null)",
+        "let n = 0; return free == (n == null)",
+    ] {
+        assert!(!proved(&object("return cas(content, null, v)", told)), "{told}");
+    }
+}
+
 #[test]
 fn poling_accepts_a_push_that_pushes_twice() {
     is_not_proved("treiber_push_twice");

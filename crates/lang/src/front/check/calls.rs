@@ -77,8 +77,13 @@ impl Checker<'_> {
             Builtin::FetchAdd => {
                 let ty = self.atomic_place(name, &args[0])?;
                 let plain = self.plain_int();
-                self.fit(&ty, &plain, args[0].span)?;
-                self.expect(&args[1], &plain)?;
+                let amount = self.expr(&args[1], Some(&plain))?;
+                // Null is no number here either: nothing is checked when it is added.
+                for (arg, ty) in args.iter().zip([&ty, &amount]) {
+                    if !matches!(ty, Type::Int(_)) {
+                        return Err(self.mismatch(arg.span, ty, &plain));
+                    }
+                }
                 Ok(ty)
             }
             Builtin::Load => self.atomic_place(name, &args[0]),

@@ -6,7 +6,7 @@ use crate::front::diagnostic::Diagnostic;
 use crate::front::program::*;
 use crate::front::range::Range;
 use crate::front::span::Span;
-use crate::front::types::{EnumId, Fit, Length, StructId, Type};
+use crate::front::types::{EnumId, Length, StructId, Type};
 
 impl Checker<'_> {
     /// The type of an expression; `wanted` is what its place asks for, where that is known.
@@ -478,12 +478,5 @@ impl Checker<'_> {
         Err(Diagnostic::new(expr.span, "this is not shared")
             .label("only this thread sees it")
             .hint("name a shared variable or a field of a node"))
-    }
-
-    pub(super) fn fit(&self, found: &Type, wanted: &Type, span: Span) -> Checked<()> {
-        match found.fits(wanted) {
-            Fit::Never => Err(self.mismatch(span, found, wanted)),
-            _ => Ok(()),
-        }
     }
 }
