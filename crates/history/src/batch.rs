@@ -30,7 +30,9 @@ pub(crate) struct Besides {
     pub failed: bool,
 }
 
-const MOST: usize = 256;
+/// As many as make the price of a turn through the columns small: room for more is cleared, and touched
+/// for the first time, for the shortest log as well.
+const MOST: usize = 64;
 
 /// Operations that are not in the columns yet.
 pub(crate) struct Batch {

@@ -23,7 +23,10 @@ const BLOCK: usize = 128 << 10;
 
 /// The size of the first block: most logs are short, and room that is not used is cleared all the
 /// same.
-const FIRST: usize = 16 << 10;
+const FIRST: usize = 4 << 10;
+
+/// How many times larger the next one is, until a block has its full size.
+const GROWTH: usize = 8;
 
 /// How many bytes of the buffer stay free behind the text.
 const SLACK: usize = 8;
@@ -303,7 +306,7 @@ impl<'r> Block<'r> {
         self.end -= self.start;
         self.start = 0;
         if self.end + SLACK >= self.buffer.len() {
-            let least = if self.buffer.is_empty() { self.step.min(FIRST) } else { self.step };
+            let least = (self.buffer.len() * GROWTH).max(FIRST).min(self.step);
             if self.end >= LONGEST_LINE {
                 return Err(self.too_long());
             }

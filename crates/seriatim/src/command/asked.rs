@@ -16,8 +16,7 @@ thread_local! {
 }
 
 /// Reads a command line, whose first word is the name of the program.
-pub fn parse<T: Parser>(words: impl IntoIterator<Item = OsString>) -> T {
-    let words: Vec<OsString> = words.into_iter().collect();
+pub fn parse<T: Parser>(words: Vec<OsString>) -> T {
     // Before the command, or instead of it: an option, or the command that explains the others.
     let first = words.get(1).and_then(|word| word.to_str());
     let only = first.filter(|word| !word.starts_with('-') && *word != "help").map(str::to_owned);
@@ -29,6 +28,12 @@ pub fn parse<T: Parser>(words: impl IntoIterator<Item = OsString>) -> T {
 
 /// The arguments of a command, in a place of their own.
 pub struct Asked<T>(Box<T>);
+
+impl<T> From<T> for Asked<T> {
+    fn from(arguments: T) -> Self {
+        Asked(Box::new(arguments))
+    }
+}
 
 impl<T> Deref for Asked<T> {
     type Target = T;
@@ -52,11 +57,11 @@ impl<T: Args> Args for Asked<T> {
 
 impl<T: FromArgMatches> FromArgMatches for Asked<T> {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, Error> {
-        T::from_arg_matches(matches).map(|arguments| Asked(Box::new(arguments)))
+        T::from_arg_matches(matches).map(Asked::from)
     }
 
     fn from_arg_matches_mut(matches: &mut ArgMatches) -> Result<Self, Error> {
-        T::from_arg_matches_mut(matches).map(|arguments| Asked(Box::new(arguments)))
+        T::from_arg_matches_mut(matches).map(Asked::from)
     }
 
     fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), Error> {

@@ -28,10 +28,11 @@ use terminal_size::terminal_size;
 /// For a violation, the report draws the smallest part of the history that shows it and says why
 /// every order fails. For a linearizable history, the order that was found is replayed by code that
 /// is independent of all engines before anything is printed.
-#[derive(clap::Args)]
+#[derive(clap::Args, Default)]
+#[cfg_attr(test, derive(Debug))]
 pub struct Arguments {
     #[command(flatten)]
-    question: Question,
+    pub(super) question: Question,
 
     #[command(flatten)]
     scale: Scale,
@@ -43,12 +44,12 @@ pub struct Arguments {
     level: Option<levels::Asked>,
 
     /// What an order of the operations has to respect: `process` asks for sequential consistency
-    #[arg(long, value_enum, default_value_t = order::Respects::RealTime, conflicts_with = "level")]
+    #[arg(long, value_enum, default_value_t, conflicts_with = "level")]
     order: order::Respects,
 
     /// Print the report as JSON, one line per history
     #[arg(long, conflicts_with = "quiet")]
-    json: bool,
+    pub(super) json: bool,
 
     /// Write the report on a history as a web page
     #[arg(long, value_name = "FILE")]
@@ -60,10 +61,10 @@ pub struct Arguments {
 
     /// Print one line per history
     #[arg(long, short)]
-    quiet: bool,
+    pub(super) quiet: bool,
 
     /// Colours in the report
-    #[arg(long, value_enum, default_value_t = When::Auto)]
+    #[arg(long, value_enum, default_value_t)]
     color: When,
 
     /// Draw with ASCII characters only
@@ -75,9 +76,11 @@ pub struct Arguments {
     width: Option<usize>,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+#[cfg_attr(test, derive(Debug))]
 enum When {
     /// If the output is a terminal
+    #[default]
     Auto,
     Always,
     Never,

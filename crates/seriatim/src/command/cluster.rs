@@ -26,6 +26,7 @@ use std::time::Duration;
 
 /// The processes that check a log together.
 #[derive(Args)]
+#[cfg_attr(test, derive(Debug))]
 pub struct Processes {
     /// Use this many processes on this machine, which exchange operations by part; 1 is only this
     /// process
@@ -54,6 +55,20 @@ pub struct Processes {
     /// afterwards
     #[arg(long, value_name = "TIME", default_value = "60s", value_parser = duration)]
     wait: Duration,
+}
+
+/// This process alone.
+impl Default for Processes {
+    fn default() -> Self {
+        Processes {
+            processes: None,
+            cluster: None,
+            process: None,
+            secret_file: None,
+            open_network: false,
+            wait: Duration::from_secs(60),
+        }
+    }
 }
 
 impl Processes {

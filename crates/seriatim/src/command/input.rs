@@ -14,7 +14,8 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 /// Which files to read, and how.
-#[derive(Args)]
+#[derive(Args, Default)]
+#[cfg_attr(test, derive(Debug))]
 pub struct Input {
     /// Histories: files, patterns such as 'runs/*.edn', or - for standard input; .gz and .zst files
     /// are decompressed
@@ -106,7 +107,8 @@ impl Input {
 }
 
 /// What the histories are held against.
-#[derive(Args)]
+#[derive(Args, Default)]
+#[cfg_attr(test, derive(Debug))]
 pub struct Against {
     /// The specification: queue, 'cas-register(init=0)', … (`seriatim specs` lists them), or a file
     /// FILE.seri or FILE.seri#NAME with one in the algorithm language [default: the one that the

@@ -16,16 +16,26 @@ use std::time::{Duration, Instant};
 
 /// What every command is given.
 #[derive(Args, Clone, Copy)]
+#[cfg_attr(test, derive(Debug))]
 #[command(next_help_heading = "Limits")]
 pub struct Limits {
     /// Stop after this time (90s, 5m, …), whatever the command is doing, and report what is known
     #[arg(long, global = true, value_name = "TIME", value_parser = duration)]
-    time: Option<Duration>,
+    pub(super) time: Option<Duration>,
 
     /// The memory that the process may use (500M, 8G, …), including reading. A log that does not
     /// fit is kept on disk where possible; otherwise the command stops and reports how far it got
     #[arg(long, global = true, value_name = "BYTES", default_value = "4G", value_parser = bytes)]
     memory: usize,
+}
+
+/// The memory that the process may use if nobody says.
+const USUAL_MEMORY: usize = 4 << 30;
+
+impl Default for Limits {
+    fn default() -> Self {
+        Limits { time: None, memory: USUAL_MEMORY }
+    }
 }
 
 /// How the command answers, even if it has to stop.
@@ -74,7 +84,7 @@ pub fn time_left() -> Option<Duration> {
 
 /// The memory limit, in bytes.
 pub fn memory() -> usize {
-    KNOWN.get().map_or(4 << 30, |known| known.limits.memory)
+    KNOWN.get().map_or(USUAL_MEMORY, |known| known.limits.memory)
 }
 
 fn form() -> Form {

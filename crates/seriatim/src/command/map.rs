@@ -13,7 +13,8 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 /// What the records of a log mean.
-#[derive(Args)]
+#[derive(Args, Default)]
+#[cfg_attr(test, derive(Debug))]
 pub struct Mapping {
     /// What the records of a log in another format mean: a file of rules, or a ready map (`seriatim
     /// map` lists them)

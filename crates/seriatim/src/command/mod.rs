@@ -21,6 +21,7 @@ mod order;
 mod orderings;
 mod output;
 mod page;
+mod plain;
 mod progress;
 mod question;
 mod recorded;
@@ -137,7 +138,8 @@ impl<E: std::error::Error> From<E> for Failure {
 /// Carries out a command line, whose first word is the name of the program, and gives the exit
 /// code. Time is counted from `start`.
 pub fn run(words: impl IntoIterator<Item = OsString>, start: Instant) -> u8 {
-    let Arguments { command, limits } = asked::parse(words);
+    let words: Vec<OsString> = words.into_iter().collect();
+    let Arguments { command, limits } = plain::read(&words).unwrap_or_else(|| asked::parse(words));
     let exit = internal::guarded(|| {
         // Within: it adds to the hook that tells of defects.
         #[cfg(feature = "parquet")]

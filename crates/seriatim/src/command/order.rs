@@ -20,9 +20,11 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 /// What an order of the operations has to respect.
-#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+#[cfg_attr(test, derive(Debug))]
 pub enum Respects {
     /// Real time: linearizability
+    #[default]
     RealTime,
     /// The order of each process: sequential consistency
     Process,

@@ -21,19 +21,20 @@ use std::time::Duration;
 
 /// What to check, against what, and how hard to try.
 #[derive(Args)]
+#[cfg_attr(test, derive(Debug))]
 pub struct Question {
     #[command(flatten)]
     pub input: Input,
 
     #[command(flatten)]
-    against: Against,
+    pub(super) against: Against,
 
     #[command(flatten)]
     pub recorded: Recorded,
 
     /// The number of threads [default: all cores]
     #[arg(long, value_name = "NUMBER", value_parser = threads)]
-    threads: Option<usize>,
+    pub(super) threads: Option<usize>,
 
     /// Do not split objects by key
     #[arg(long)]
@@ -45,10 +46,10 @@ pub struct Question {
 
     /// Continue after the first violation and decide all parts
     #[arg(long)]
-    all: bool,
+    pub(super) all: bool,
 
     /// Which engine decides
-    #[arg(long, value_enum, default_value_t = Engine::Auto)]
+    #[arg(long, value_enum, default_value_t)]
     engine: Engine,
 
     /// The time for minimising a counterexample once there is a verdict
@@ -60,9 +61,29 @@ pub struct Question {
     certify: bool,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+/// As it is asked where no option says otherwise.
+impl Default for Question {
+    fn default() -> Self {
+        Question {
+            input: Input::default(),
+            against: Against::default(),
+            recorded: Recorded::default(),
+            threads: None,
+            no_partition: false,
+            check_partition: false,
+            all: false,
+            engine: Engine::default(),
+            explain: Duration::from_secs(2),
+            certify: false,
+        }
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+#[cfg_attr(test, derive(Debug))]
 enum Engine {
     /// The fastest exact engine: a monitor where there is one, otherwise the search
+    #[default]
     Auto,
     /// The general search in both directions
     Search,

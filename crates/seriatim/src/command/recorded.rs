@@ -8,7 +8,8 @@ use seriatim::question::name_successors;
 use std::time::Duration;
 
 /// What is known of the recording besides the log.
-#[derive(Args)]
+#[derive(Args, Default)]
+#[cfg_attr(test, derive(Debug))]
 pub struct Recorded {
     /// How far the clocks that timed the operations may be off: every operation is widened by
     /// that much on both sides. Operations of one process keep their order: it has one clock

@@ -26,10 +26,11 @@ use std::sync::Arc;
 use std::time::Instant;
 
 /// Where a log waits while it is checked, and which parts of it are.
-#[derive(Args)]
+#[derive(Args, Default)]
+#[cfg_attr(test, derive(Debug))]
 pub struct Scale {
     /// Whether operations are kept on disk, so that a log may be larger than memory
-    #[arg(long, value_enum, default_value_t = Spilling::Auto)]
+    #[arg(long, value_enum, default_value_t)]
     spill: Spilling,
 
     /// The folder for temporary files [default: the system's]
@@ -53,9 +54,11 @@ pub struct Scale {
     pub cluster: super::cluster::Processes,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+#[cfg_attr(test, derive(Debug))]
 enum Spilling {
     /// If the log might not fit in memory
+    #[default]
     Auto,
     Always,
     Never,
