@@ -119,7 +119,12 @@ impl Cancel {
     /// a limit ended it. If that was the one of memory, what the work took is there again, and the
     /// answer can still be told.
     pub fn if_possible<T>(work: impl FnOnce() -> T) -> Option<T> {
-        match Cancel::last().during(work) {
+        Cancel::last().if_not_raised(work)
+    }
+
+    /// The same for work that this request ends.
+    pub fn if_not_raised<T>(&self, work: impl FnOnce() -> T) -> Option<T> {
+        match self.during(work) {
             Ok(done) => Some(done),
             Err(Stopped(reason)) => {
                 if reason == Reason::Memory {

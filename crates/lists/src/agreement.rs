@@ -18,9 +18,9 @@ use crate::search::{End, Plan, Searched, search};
 use crate::state::argument_key;
 use crate::subject::{Code, Subject};
 use seriatim_lang::Program;
+use seriatim_limits::Cancel;
 use std::collections::BTreeSet;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
 
 /// What was compared.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -160,7 +160,8 @@ fn searched(
 ) -> Option<Searched> {
     let mut start = case.state(subject, intervals);
     start.configurations = monitor.initial(case.members());
-    let found = search(subject, monitor, &start, Plan { mode, most: 1_000_000 });
+    let plan = Plan { mode, most: 1_000_000 };
+    let found = search(subject, monitor, &start, plan, &Cancel::never());
     (!found.exhausted && found.foreign_key.is_none()).then_some(found)
 }
 
@@ -174,9 +175,7 @@ fn on_a_list(
 ) -> Result<Option<(bool, bool)>, String> {
     let start = case.state(subject, intervals);
     let found = searched(subject, &mut monitor(subject), case, intervals, Mode::Explicit);
-    let far = Instant::now() + Duration::from_secs(3600);
-    let (Some(found), Some(findings)) =
-        (found.as_ref().map(verdict), all_runs(subject, &start, far))
+    let (Some(found), Some(findings)) = (found.as_ref().map(verdict), all_runs(subject, &start))
     else {
         return Ok(None);
     };

@@ -21,8 +21,7 @@ use crate::replay::{Counterexample, Effort, Witnesses, confirm};
 use crate::search::{Plan, Searched, search};
 use crate::subject::{Code, Subject};
 use seriatim_lang::program::Program;
-use seriatim_limits::Instant;
-use seriatim_limits::{Reason as Stop, stopped};
+use seriatim_limits::{Cancel, Instant, Reason as Stop, Stopped};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
@@ -59,7 +58,7 @@ impl Default for Options {
 pub enum Reason {
     /// There are more abstract states than allowed.
     TooManyStates,
-    /// The process has to stop.
+    /// Somebody asked to stop.
     Stopped(Stop),
     /// The abstraction found a violation that no concrete run within the effort shows.
     NotReplayed,
@@ -134,7 +133,8 @@ pub struct Outcome {
     pub confirmed_on: u64,
 }
 
-/// Decides a composition of methods of a program.
+/// Decides a composition of methods of a program. It ends as soon as the request by which the work
+/// of this thread can be left is raised.
 ///
 /// ```
 /// # let source = include_str!("../../../algorithms/harris_michael.seri");
@@ -165,22 +165,22 @@ pub fn decide(
         deadlock: None,
         confirmed_on: 0,
     };
-    let began = Instant::now();
+    let (began, request) = (Instant::now(), &Cancel::innermost());
     let cases = cases(composition, options.input);
     let mut next = 0;
     while next < cases.len() && !matches!(outcome.elements, Verdict::Fails(_)) {
-        let results = search_cases(&code, &cases[next..], options);
+        let results = search_cases(&code, &cases[next..], options, request);
         for searched in results {
             let case = &cases[next];
             next += 1;
             let (reduced, plain) =
                 (&Subject::new(&code, &case.ranks), &Subject::new(&plain, &case.ranks));
-            outcome.judge(Witnesses { reduced, plain }, case, &searched, options)?;
+            outcome.judge(Witnesses { reduced, plain }, case, &searched, (options, request))?;
         }
     }
     if outcome.elements == Verdict::Holds {
-        let deadline = options.opinion.deadline(began);
-        let (found, lists) = on_short_lists(&plain, &cases, options.input, deadline);
+        let brief = options.opinion.request(began, request);
+        let (found, lists) = on_short_lists(&plain, &cases, options.input, &brief);
         outcome.hear(found, lists);
     }
     if let (Some(list), false) = (&mut outcome.list, outcome.elements == Verdict::Holds)
@@ -198,7 +198,12 @@ pub fn table(program: &Program, size: usize, options: &Options) -> Result<Vec<Ou
 
 /// Searches cases on all cores, up to the first one with a violation; the result does not depend on
 /// the cores.
-fn search_cases(code: &Arc<Code>, cases: &[Case], options: &Options) -> Vec<Searched> {
+fn search_cases(
+    code: &Arc<Code>,
+    cases: &[Case],
+    options: &Options,
+    request: &Cancel,
+) -> Vec<Searched> {
     let workers = std::thread::available_parallelism().map_or(1, |n| n.get()).min(cases.len());
     let next = AtomicUsize::new(0);
     let last = AtomicUsize::new(cases.len() - 1);
@@ -209,7 +214,7 @@ fn search_cases(code: &Arc<Code>, cases: &[Case], options: &Options) -> Vec<Sear
             if index > last.load(Ordering::SeqCst) {
                 return;
             }
-            let searched = search_case(code, &cases[index], options);
+            let searched = search_case(code, &cases[index], options, request);
             if searched.elements.is_some() || searched.foreign_key.is_some() {
                 last.fetch_min(index, Ordering::SeqCst);
             }
@@ -224,13 +229,14 @@ fn search_cases(code: &Arc<Code>, cases: &[Case], options: &Options) -> Vec<Sear
 }
 
 /// Searches a case: on marked lists coarsely at first, which is enough for a *yes*.
-fn search_case(code: &Arc<Code>, case: &Case, options: &Options) -> Searched {
+fn search_case(code: &Arc<Code>, case: &Case, options: &Options, request: &Cancel) -> Searched {
     let subject = Subject::new(code, &case.ranks);
     let run = |mode| {
         let mut monitor = Monitor::new(subject.operations.clone());
         let mut start = case.state(&subject, &case.any_length(options.input));
         start.configurations = monitor.initial(case.members());
-        search(&subject, &mut monitor, &start, Plan { mode, most: options.max_states })
+        let plan = Plan { mode, most: options.max_states };
+        search(&subject, &mut monitor, &start, plan, request)
     };
     if options.input == Input::Marked {
         let coarse = run(Mode::Coarse);
@@ -241,10 +247,11 @@ fn search_case(code: &Arc<Code>, case: &Case, options: &Options) -> Searched {
     run(Mode::Abstract)
 }
 
-fn settle(verdict: &mut Verdict, run: Option<Counterexample>) {
+fn settle(verdict: &mut Verdict, run: Result<Option<Counterexample>, Stopped>) {
     *verdict = match run {
-        Some(run) => Verdict::Fails(Box::new(run)),
-        None => Verdict::Unknown(Reason::NotReplayed),
+        Ok(Some(run)) => Verdict::Fails(Box::new(run)),
+        Ok(None) => Verdict::Unknown(Reason::NotReplayed),
+        Err(Stopped(reason)) => Verdict::Unknown(Reason::Stopped(reason)),
     };
 }
 
@@ -269,7 +276,7 @@ impl Outcome {
         subjects: Witnesses,
         case: &Case,
         searched: &Searched,
-        options: &Options,
+        (options, request): (&Options, &Cancel),
     ) -> Result<(), Refusal> {
         if let Some(pc) = searched.foreign_key {
             let span = subjects.plain.machine.steps.code[pc.0 as usize].span;
@@ -279,15 +286,20 @@ impl Outcome {
         self.transitions += searched.transitions;
         self.cases += 1;
         if searched.exhausted {
-            let reason = stopped().map_or(Reason::TooManyStates, Reason::Stopped);
-            self.elements = Verdict::Unknown(reason);
+            self.elements = Verdict::Unknown(Reason::TooManyStates);
+        }
+        if let Some(reason) = searched.stopped {
+            self.elements = Verdict::Unknown(Reason::Stopped(reason));
         }
         if searched.cut {
             self.elements = Verdict::Unknown(Reason::Numbers);
         }
-        let run = |found| confirm(subjects, case, options.input, found, options.effort);
+        let run = |found| {
+            let confirm = || confirm(subjects, case, options.input, found, options.effort);
+            request.patient().during(confirm)
+        };
         if let (None, Some(found)) = (&self.deadlock, &searched.deadlock) {
-            self.deadlock = run(found).map(Box::new);
+            self.deadlock = run(found).ok().flatten().map(Box::new);
         }
         if let Some(found) = &searched.elements {
             settle(&mut self.elements, run(found));

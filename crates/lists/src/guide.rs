@@ -23,6 +23,7 @@ use seriatim_lang::choices::Choices;
 use seriatim_lang::machine::VACANT;
 use seriatim_lang::steps::NULL;
 use seriatim_lang::types::Scalar;
+use seriatim_limits::checkpoint;
 use std::collections::BTreeMap;
 
 /// What an abstract run looks like: after each step who took it, how it ended, and the state.
@@ -91,6 +92,7 @@ fn guide(
             &mut trail,
         );
         for _ in 0..*number {
+            checkpoint();
             if !choices.advance() {
                 return None;
             }
@@ -133,6 +135,7 @@ impl Walk<'_> {
         let mut choices = Choices::default();
         let mut number = 0;
         loop {
+            checkpoint();
             if self.budget == 0 {
                 return false;
             }

@@ -12,7 +12,7 @@
 use crate::cases::{Case, Input, explicit_lists};
 use crate::oracle::{Findings, all_runs};
 use crate::subject::{Code, Subject};
-use seriatim_limits::Instant;
+use seriatim_limits::{Cancel, Instant};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -35,32 +35,34 @@ impl Default for Opinion {
 }
 
 impl Opinion {
-    /// When it has to end, if the search began then.
-    pub fn deadline(self, search_began: Instant) -> Instant {
+    /// The request that ends it, if the search began then and may be ended by that request.
+    pub fn request(self, search_began: Instant, of_search: &Cancel) -> Cancel {
         let share = search_began.elapsed() * self.percent / 100;
-        Instant::now() + share.max(self.least)
+        of_search.within(share.max(self.least))
     }
 }
 
-/// What the oracle finds on short lists until the deadline, and on how many.
+/// What the oracle finds on short lists until it is asked to stop, and on how many.
 pub fn on_short_lists(
     plain: &Arc<Code>,
     cases: &[Case],
     input: Input,
-    deadline: Instant,
+    request: &Cancel,
 ) -> (Findings, u64) {
     let (mut found, mut lists) = (Findings::default(), 0);
     for count in 0..=NODES {
         for case in cases {
             let subject = Subject::new(plain, &case.ranks);
             for intervals in explicit_lists(case, input, count) {
-                if Instant::now() >= deadline {
-                    return (found, lists);
-                }
                 let start = case.state(&subject, &intervals);
-                let Some(more) = all_runs(&subject, &start, deadline) else { continue };
-                found = found.and(more);
-                lists += 1;
+                match request.if_not_raised(|| all_runs(&subject, &start)) {
+                    None => return (found, lists),
+                    Some(None) => {}
+                    Some(Some(more)) => {
+                        found = found.and(more);
+                        lists += 1;
+                    }
+                }
             }
         }
     }

@@ -12,8 +12,7 @@ use seriatim_lang::choices::Choices;
 use seriatim_lang::machine::{Bounds, Granularity, Machine, State, Stop};
 use seriatim_lang::steps::NULL;
 use seriatim_lang::types::Scalar;
-use seriatim_limits::Instant;
-use seriatim_limits::stopped;
+use seriatim_limits::checkpoint;
 
 /// What is wrong with the runs on a list.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -58,8 +57,8 @@ struct Oracle<'s> {
 /// How many states are too many.
 const MOST_STATES: usize = 300_000;
 
-/// Looks at all runs on a list; `None` if they are too many, or if there is no time.
-pub fn all_runs(subject: &Subject, start: &ListState, deadline: Instant) -> Option<Findings> {
+/// Looks at all runs on a list; `None` if they are too many. May be left at each of their steps.
+pub fn all_runs(subject: &Subject, start: &ListState) -> Option<Findings> {
     let mut steps = subject.machine.steps.clone();
     for (instr, atomic) in steps.code.iter_mut().zip(&subject.code.atomic) {
         instr.inside_atomic = *atomic;
@@ -74,10 +73,7 @@ pub fn all_runs(subject: &Subject, start: &ListState, deadline: Instant) -> Opti
         if !seen.insert(entry.clone()) {
             continue;
         }
-        if seen.len() > MOST_STATES
-            || stopped().is_some()
-            || seen.len().is_multiple_of(64) && Instant::now() >= deadline
-        {
+        if seen.len() > MOST_STATES {
             return None;
         }
         for thread in 0..oracle.machine.thread_count() {
@@ -96,6 +92,7 @@ impl Oracle<'_> {
     ) {
         let mut choices = Choices::default();
         loop {
+            checkpoint();
             let mut next = State::default();
             match self.machine.run(state, thread, &mut choices, &mut next) {
                 Err(Stop::Fault(..)) => self.findings.fault = true,

@@ -18,6 +18,7 @@ use crate::step::{Access, Ended, Observed, Trail, Turn, step};
 use crate::subject::Subject;
 use seriatim_lang::choices::Choices;
 use seriatim_lang::steps::{MINUS_INF, NULL, PLUS_INF};
+use seriatim_limits::{Cancel, checkpoint};
 use seriatim_spec::run::{self, Action, Memory};
 use seriatim_trace::Words;
 use std::collections::{BTreeMap, BTreeSet};
@@ -112,7 +113,8 @@ pub struct Witnesses<'s> {
     pub plain: &'s Subject,
 }
 
-/// Searches for a concrete run of a case that shows what the abstract search found.
+/// Searches for a concrete run of a case that shows what the abstract search found. May be left at
+/// each step.
 pub fn confirm(
     subjects: Witnesses,
     case: &Case,
@@ -145,7 +147,7 @@ fn short_run(
         let mut start = case.state(subject, &intervals);
         start.configurations = monitor.initial(case.members());
         let plan = Plan { mode: Mode::Explicit, most: effort.states };
-        let searched = search(subject, &mut monitor, &start, plan);
+        let searched = search(subject, &mut monitor, &start, plan, &Cancel::innermost());
         effort.states = effort.states.saturating_sub(searched.states);
         let found = match candidate.violation {
             Violation::WrongList => searched.list,
@@ -238,6 +240,7 @@ fn stands_still(subject: &Subject, monitor: &mut Monitor, state: &ListState) -> 
     (0..subject.machine.thread_count()).all(|thread| {
         let mut choices = Choices::default();
         loop {
+            checkpoint();
             let turn = Turn { thread, choices: &mut choices };
             let ended = step(subject, monitor, &mut state.clone(), turn, &mut Trail::default());
             if ended != Ended::Nowhere {
@@ -259,6 +262,7 @@ fn take(
     let mut choices = Choices::default();
     let mut trail = Trail::default();
     for _ in 0..number {
+        checkpoint();
         step(
             subject,
             monitor,

@@ -9,7 +9,7 @@ use crate::subject::Subject;
 use seriatim_lang::choices::Choices;
 use seriatim_lang::machine::Fault;
 use seriatim_lang::steps::{NULL, Pc};
-use seriatim_limits::stopped;
+use seriatim_limits::{Cancel, Reason, Stopped, checkpoint};
 use std::collections::BTreeSet;
 
 /// What is wrong with a run.
@@ -58,8 +58,10 @@ pub struct Searched {
     pub ends: BTreeSet<End>,
     /// A position where a node is made whose key is no argument.
     pub foreign_key: Option<Pc>,
-    /// Whether there are more states, or longer words, than allowed.
+    /// Whether there are more states, longer words, or more outcomes of a step than allowed.
     pub exhausted: bool,
+    /// Why it was left before its end, if it was.
+    pub stopped: Option<Reason>,
     /// Whether some run leads to a number that is not represented.
     pub cut: bool,
 }
@@ -96,8 +98,15 @@ struct Search<'s> {
     result: Searched,
 }
 
-/// Searches all runs from an initial state.
-pub fn search(subject: &Subject, monitor: &mut Monitor, start: &ListState, plan: Plan) -> Searched {
+/// Searches all runs from an initial state. The request is heard in the middle of a step, too: one
+/// step may have any number of outcomes. What was found until then stands.
+pub fn search(
+    subject: &Subject,
+    monitor: &mut Monitor,
+    start: &ListState,
+    plan: Plan,
+    request: &Cancel,
+) -> Searched {
     let mut run = Search {
         subject,
         monitor,
@@ -113,18 +122,21 @@ pub fn search(subject: &Subject, monitor: &mut Monitor, start: &ListState, plan:
     normalise(subject, &mut first, plan.mode, &mut run.buffers);
     run.next = first;
     run.keep(Origin { before: StateId(0), thread: 0, choice: 0 });
-    let mut next = 0;
-    while next < run.store.len() && run.goes_on() {
-        run.expand(StateId(next as u32));
-        next += 1;
-    }
+    let searched = request.during(|| {
+        let mut next = 0;
+        while next < run.store.len() && run.goes_on() {
+            run.expand(StateId(next as u32));
+            next += 1;
+        }
+    });
+    run.result.stopped = searched.err().map(|Stopped(reason)| reason);
     run.result.states = run.store.len() as u64;
     run.result
 }
 
 impl Search<'_> {
     fn goes_on(&mut self) -> bool {
-        self.result.exhausted |= self.store.len() as u64 > self.plan.most || stopped().is_some();
+        self.result.exhausted |= self.store.len() as u64 > self.plan.most;
         let stops = self.result.elements.is_some() || self.result.foreign_key.is_some();
         !stops && !self.result.exhausted && !self.result.cut
     }
@@ -153,8 +165,9 @@ impl Search<'_> {
 
     fn advance(&mut self, id: StateId, state: &ListState, thread: usize) {
         let mut choices = Choices::default();
-        let mut number = 0;
+        let mut number = 0_u32;
         loop {
+            checkpoint();
             self.next.copy_from(state);
             let turn = Turn { thread, choices: &mut choices };
             match step(self.subject, self.monitor, &mut self.next, turn, &mut self.trail) {
@@ -162,10 +175,11 @@ impl Search<'_> {
                     self.result.transitions += 1;
                     let mode = self.plan.mode;
                     normalise(self.subject, &mut self.next, mode, &mut self.buffers);
-                    let origin = Origin { before: id, thread: thread as u8, choice: number as u8 };
-                    match self.next.segments.len() <= MAX_ITEMS {
-                        true => self.keep(origin),
-                        false => self.result.exhausted = true,
+                    match u16::try_from(number) {
+                        Ok(choice) if self.next.segments.len() <= MAX_ITEMS => {
+                            self.keep(Origin { before: id, thread: thread as u8, choice });
+                        }
+                        _ => self.result.exhausted = true,
                     }
                 }
                 Ended::Nowhere => {}

@@ -29,7 +29,7 @@ pub struct Origin {
     /// The thread that took the step.
     pub thread: u8,
     /// Which of the thread's steps it was.
-    pub choice: u8,
+    pub choice: u16,
 }
 
 /// The states seen.

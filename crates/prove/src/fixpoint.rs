@@ -156,12 +156,11 @@ impl<'m> Fixpoint<'m> {
         let view = self.views.list[number].clone();
         let setting =
             Setting { model: self.model, abstraction: &self.abstraction, shapes: &self.shapes };
-        let stepped = transitions(setting, &view).map_err(|(obstacle, at)| Block {
-            obstacle,
-            view: number,
-            at,
-        })?;
-        for stepped in stepped {
+        let stuck = |obstacle, at| Block { obstacle, view: number, at };
+        // A step may have any number of outcomes, so it is left in the middle.
+        let stepped = self.cancel.during(|| transitions(setting, &view));
+        let stepped = stepped.map_err(|_| stuck(Obstacle::Limit, At::Start))?;
+        for stepped in stepped.map_err(|(obstacle, at)| stuck(obstacle, at))? {
             self.views.add(&stepped.view, (number, stepped.at));
             self.path_untold |= stepped.path_untold;
             for shape in stepped.shapes {

@@ -18,6 +18,7 @@ use crate::view::{ARGS, Busy, Ghost, Numbers, View};
 use seriatim_lang::choices::Choices;
 use seriatim_lang::steps::Pc;
 use seriatim_lang::types::Scalar;
+use seriatim_spec::checkpoint;
 
 /// What all transitions of a proof have in common.
 #[derive(Clone, Copy)]
@@ -79,8 +80,8 @@ fn each(
     let mut choices = Choices::default();
     let bases = view.clone().unused_base();
     loop {
+        checkpoint();
         let (before, after) = (view.clone(), view.clone());
-
         let (choices, equality) = (&mut choices, Equality::default());
         let (foreign, pc) = (None, Pc(0));
         let mut run = Run { model, before, after, choices, shapes, equality, foreign, bases, pc };
