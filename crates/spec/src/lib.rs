@@ -52,7 +52,9 @@ pub use parameters::{Parameter, Parameters, Takes};
 pub use refute_under::refute_under;
 pub use replay::{Order, Refutation, refute, replay, replay_under};
 pub use sequence::Sequence;
-pub use seriatim_limits::{Cancel, Reason, Stopped, checkpoint, checkpoint_after, checkpoint_now};
+pub use seriatim_limits::{
+    Cancel, Patient, Reason, Stopped, checkpoint, checkpoint_after, checkpoint_now,
+};
 pub use sparse::{Sparse, in_between};
 pub use spec::{Next, Spec, key_of};
 pub use spec_error::SpecError;

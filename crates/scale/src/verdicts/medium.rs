@@ -1,5 +1,6 @@
 //! What a verdict file is written to: a locked file, or in tests a disk that fails on purpose.
 
+use seriatim_spec::Patient;
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, BufRead, BufReader, Seek, SeekFrom, Write};
 use std::path::Path;
@@ -23,7 +24,9 @@ pub trait Medium {
 impl Medium for File {
     fn reader(&mut self) -> io::Result<Box<dyn BufRead + '_>> {
         self.seek(SeekFrom::Start(0))?;
-        Ok(Box::new(BufReader::with_capacity(256 << 10, self)))
+        // It may be a device that never ends a line.
+        let file = Patient::file(self.try_clone()?);
+        Ok(Box::new(BufReader::with_capacity(256 << 10, file)))
     }
 
     fn append(&mut self, bytes: &[u8]) -> io::Result<()> {

@@ -135,6 +135,7 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
             let reason = "--verdicts takes one log; if the files are one, say so with --one-log";
             return Err(Failure(reason.to_owned()));
         }
+        limits::prepare(&source_of(&paths));
         return scale::with_verdicts(&arguments.question, &arguments.scale, &paths, file);
     }
     let is_stdin = paths == [Path::new("-")];
@@ -367,8 +368,8 @@ impl Arguments {
     }
 }
 
-/// The name of a log in messages.
-fn source_of(log: &[PathBuf]) -> String {
+/// The name of a log, of one file or several, in messages.
+pub(super) fn source_of(log: &[PathBuf]) -> String {
     log.iter().map(|path| path_in_line(path)).collect::<Vec<_>>().join(", ")
 }
 

@@ -1,7 +1,8 @@
 //! Verdict files: what they say, and `seriatim merge`, which puts those of all shards together.
 
+use super::check::source_of;
 use super::output::{remark, say, write_bytes};
-use super::{Exit, Failure};
+use super::{Exit, Failure, limits};
 use serde_json::Value;
 use seriatim::history::{Outside, in_line, path_in_line};
 use seriatim::report::{SCREEN, middle};
@@ -27,6 +28,7 @@ pub struct Arguments {
 
 /// Carries out `seriatim merge`.
 pub fn run(arguments: &Arguments) -> Result<Exit, Failure> {
+    limits::prepare(&source_of(&arguments.files));
     let merged = merge(&arguments.files)?;
     if let Some(path) = &arguments.output {
         write_bytes(path, merged.text())?;

@@ -26,7 +26,7 @@ mod numbers;
 mod signals;
 mod stream;
 
-use crate::{Interpretation, SpecChoice, Witness};
+use crate::{Interpretation, SpecChoice, Witness, checkpoint};
 use draw::Draw;
 pub use draw::{Repetition, Spread};
 use model::{Crash, Model, Thread};
@@ -422,6 +422,7 @@ impl Iterator for Generator {
     type Item = Happening;
 
     fn next(&mut self) -> Option<Happening> {
+        checkpoint();
         while self.ready.is_empty() && !self.is_over() {
             self.tick();
         }
