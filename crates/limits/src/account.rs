@@ -5,7 +5,7 @@
 //! each thread. What is counted is what the system's allocator really takes: it rounds up and keeps
 //! a word for itself.
 
-use crate::guard::{Guarded, end};
+use crate::guard::{Ended, Guarded, end};
 use crate::{Reason, stop};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
@@ -79,7 +79,7 @@ fn settle(due: isize) {
     if due > 0 && used > LIMIT.load(Ordering::Relaxed) {
         stop(Reason::Memory);
         if used > BOUND.load(Ordering::Relaxed) {
-            end(Reason::Memory.text(), Guarded::Allocator);
+            end(Ended::By(Reason::Memory), Guarded::Allocator);
         }
     }
 }
@@ -90,7 +90,7 @@ fn settle(due: isize) {
 #[cold]
 fn refused() {
     if LIMIT.load(Ordering::Relaxed) != usize::MAX {
-        end("the system had no more memory", Guarded::Allocator);
+        end(Ended::Refused, Guarded::Allocator);
     }
 }
 

@@ -1,6 +1,7 @@
 //! The warden of the process: limits, signals, and the last word when work does not stop by itself.
 
 use crate::{Reason, account, stop, stopped};
+use std::fmt;
 use std::io::Write;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -15,15 +16,27 @@ pub struct Limits {
     pub memory: Option<usize>,
 }
 
-/// What is said when the process is ended: the reason stands between two halves.
+/// What is said when the process is ended: the reason, and how far it came, stand between two
+/// halves.
 #[derive(Clone, Debug, Default)]
 pub struct LastWords {
     /// What comes before the reason.
     pub before: String,
+    /// Says how far it came and what would help. Must take no memory.
+    pub how_far: Option<fn(Reason, &mut dyn fmt::Write) -> fmt::Result>,
     /// What comes after it.
     pub after: String,
     /// The exit code.
     pub exit: u8,
+}
+
+/// Why the process ends.
+#[derive(Clone, Copy)]
+pub(crate) enum Ended {
+    /// By a limit, or by somebody.
+    By(Reason),
+    /// The system gave no memory below the limit.
+    Refused,
 }
 
 /// Who ends the process.
@@ -51,6 +64,8 @@ const SHARE: u32 = 25;
 /// What the resident size may be beyond the limit and a tenth: the program itself, the stacks, a
 /// report.
 const BEYOND: usize = 24 << 20;
+/// The part of it that the account does not see: the program, and what the system's allocator keeps.
+const UNSEEN: usize = 8 << 20;
 
 /// Sets the limits of the process and begins to watch them. `start` is when its time began.
 pub fn install(limits: Limits, start: Instant) -> std::io::Result<()> {
@@ -58,7 +73,7 @@ pub fn install(limits: Limits, start: Instant) -> std::io::Result<()> {
     system::listen_to_signals()?;
     let bound =
         limits.memory.map_or(usize::MAX, |memory| memory.saturating_add(memory / 10 + BEYOND));
-    account::limit(limits.memory.unwrap_or(usize::MAX), bound);
+    account::limit(limits.memory.unwrap_or(usize::MAX), bound - UNSEEN);
     let warden = Warden { limits, start, bound, asked: None };
     system::set_to_watch(warden)
 }
@@ -105,7 +120,7 @@ impl Warden {
             system::give_back();
             if system::resident().is_some_and(|resident| resident > self.bound) {
                 stop(Reason::Memory);
-                end(Reason::Memory.text(), Guarded::Warden);
+                end(Ended::By(Reason::Memory), Guarded::Warden);
             }
         }
     }
@@ -122,13 +137,23 @@ impl Warden {
             _ => Duration::ZERO,
         };
         if now.saturating_sub(since) > GRACE + share || moment.elapsed() > PATIENCE + share {
-            end(reason.text(), Guarded::Warden);
+            end(Ended::By(reason), Guarded::Warden);
         }
     }
 }
 
+/// What is said without taking memory.
+struct Said;
+
+impl fmt::Write for Said {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        system::print(text);
+        Ok(())
+    }
+}
+
 /// Says the last words and ends the process. It allocates nothing, and nobody can be in its way.
-pub(crate) fn end(reason: &str, by: Guarded) {
+pub(crate) fn end(why: Ended, by: Guarded) {
     if IS_ENDING.swap(true, Ordering::Relaxed) {
         // Another thread is at it, or what it does allocates: let it.
         return;
@@ -137,11 +162,19 @@ pub(crate) fn end(reason: &str, by: Guarded) {
         Guarded::Warden => WORDS.lock().ok(),
         Guarded::Allocator => WORDS.try_lock().ok(),
     };
+    let reason = match why {
+        Ended::By(reason) => reason.text(),
+        Ended::Refused => "the system had no more memory",
+    };
     let exit = match words.as_deref() {
-        Some(Some(LastWords { before, after, exit })) => {
-            for text in [before, reason, after] {
-                system::print(text);
+        Some(Some(LastWords { before, how_far, after, exit })) => {
+            system::print(before);
+            system::print(reason);
+            if let (Ended::By(reason), Some(how_far)) = (why, how_far) {
+                // What goes past all buffers has nobody to fail to.
+                let _ = how_far(reason, &mut Said);
             }
+            system::print(after);
             *exit
         }
         // The answer is out, or there was nothing to ask yet.

@@ -9,6 +9,7 @@ use serde_json::json;
 use seriatim::history::{bytes_read, harmless_json, path_in_line};
 use seriatim::limits::guard::{self, LastWords};
 use seriatim::limits::{Cancel, Reason, Stopped, forget_memory, stopped};
+use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, OnceLock};
@@ -141,7 +142,7 @@ pub fn prepare(about: &str) {
         Form::Json => (unfinished(about, "unknown"), END),
         Form::Beside => return,
     };
-    guard::prepare(LastWords { before, after: after.to_owned(), exit: unknown() as u8 });
+    prepare_words(before, after, unknown());
 }
 
 /// Prepares what is said of something whose verdict is known, if the report on it has to be ended.
@@ -152,7 +153,12 @@ pub fn prepare_verdict(about: &str, verdict: &str, exit: Exit) {
         Form::Json => (format!("\n{}{WHY}", unfinished(about, verdict)), END),
         Form::Beside => return,
     };
-    guard::prepare(LastWords { before, after: after.to_owned(), exit: exit as u8 });
+    prepare_words(before, after, exit);
+}
+
+fn prepare_words(before: String, after: &str, exit: Exit) {
+    let (after, exit) = (after.to_owned(), exit as u8);
+    guard::prepare(LastWords { before, how_far: Some(say_how_far), after, exit });
 }
 
 /// Whoever lacks memory may be told to name the specification, so that the log goes to disk.
@@ -190,26 +196,27 @@ const END: &str = "\"}\n";
 
 /// How far it came, and what would help.
 pub fn how_far(Stopped(reason): Stopped) -> String {
-    let read = match bytes_read() - READ_BEFORE.load(Ordering::Relaxed) {
-        0 => String::new(),
-        bytes => format!(" after {} of input", amount(bytes)),
-    };
-    let help = match reason {
+    let mut text = reason.text().to_owned();
+    say_how_far(reason, &mut text).expect("a text takes everything");
+    text
+}
+
+/// The same without the reason. Takes no memory of its own: there may be none.
+fn say_how_far(reason: Reason, to: &mut dyn fmt::Write) -> fmt::Result {
+    let read = bytes_read().saturating_sub(READ_BEFORE.load(Ordering::Relaxed));
+    match read {
+        0 => {}
+        1..10_000 => write!(to, " after {read} bytes of input")?,
+        10_000..10_000_000 => write!(to, " after {} kB of input", read / 1000)?,
+        _ => write!(to, " after {} MB of input", read / 1_000_000)?,
+    }
+    to.write_str(match reason {
         Reason::Time => "; more --time may help",
-        Reason::Memory if read.is_empty() => "; more --memory may help",
+        Reason::Memory if read == 0 => "; more --memory may help",
         Reason::Memory if SPEC_HELPS.load(Ordering::Relaxed) => {
             "; more --memory helps, or its --spec: then it is checked from disk"
         }
         Reason::Memory => "; more --memory helps",
         Reason::Interrupted => "",
-    };
-    format!("{reason}{read}{help}")
-}
-
-fn amount(bytes: u64) -> String {
-    match bytes {
-        0..10_000 => format!("{bytes} bytes"),
-        10_000..10_000_000 => format!("{} kB", bytes / 1000),
-        _ => format!("{} MB", bytes / 1_000_000),
-    }
+    })
 }

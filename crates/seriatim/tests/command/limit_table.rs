@@ -374,6 +374,8 @@ fn rows(folder: &Path) -> Vec<Row> {
         Row::small(24, &["check", "--spec", "map", "-"]).reading(put_to_its_key),
         Row::small(24, &["check", "--spec", "register", "-"]).reading(of_its_own_process),
         Row::small(48, &["check", "--spec", "register", "-"]).reading(of_a_large_value),
+        Row::small(24, &["check", "--spec", "register", "--order", "process", "-"])
+            .reading(of_its_own_process),
         Row::timed(300, 1, &["gen", "queue", "-n", "500000000"]),
         Row::small(
             24,

@@ -118,7 +118,7 @@ fn every_text_is_read_within_the_limits() {
     let folder = folder("endless");
     let log = example("queue.jsonl");
     let pipe = silent(&folder);
-    let asked: [&[&str]; 9] = [
+    let asked: [&[&str]; 10] = [
         &["check", &log, "--map"],
         &["map"],
         &["verify"],
@@ -128,6 +128,7 @@ fn every_text_is_read_within_the_limits() {
         &["fmt"],
         &["import", "--spec", "stack"],
         &["algorithms"],
+        &["merge"],
     ];
     for words in asked {
         let full = seriatim(&[words, &["/dev/zero", "--memory", "8M"]].concat()).exits(3);
@@ -176,6 +177,19 @@ fn what_stops_a_conversion_is_said_beside_what_it_writes() {
     let stopped = seriatim(&["convert", &queue, "--memory", "1"]).exits(3);
     assert!(stopped.out.is_empty() && !stopped.err.contains("--spec"), "{stopped:?}");
     stopped.complains("queue.jsonl: unknown; the memory limit was reached");
+}
+
+/// Work that asks for much more than there is at once is ended in the middle: it has the words of work
+/// that hears of it.
+#[test]
+fn who_is_ended_in_the_middle_says_how_far_it_came_and_what_helps() {
+    let made = seriatim(&["gen", "register", "-n", "200000", "--values", "200000"]).exits(0).out;
+    let log = file(&folder("middle"), "log.jsonl", &made);
+    for question in [["--order", "process"], ["--level", "all"]] {
+        let asked = ["check", "--spec", "register", "--memory", "1M", &log];
+        let ran = seriatim(&[&asked[..], &question].concat()).exits(3);
+        ran.says("the memory limit was reached after ").says(" of input; more --memory helps");
+    }
 }
 
 /// A log is read again where the first way has no room for it: that does not count twice.
