@@ -40,8 +40,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"hash/fnv"
-	"reflect"
 	"runtime/cgo"
 	"time"
 	"unsafe"
@@ -159,7 +157,7 @@ type session struct {
 	model      Model
 	operations []Operation
 	states     []any
-	hashes     []uint64          // what each state looked like when it got its number
+	looks      []uint64          // what each state looked like when it got its number
 	exact      map[any]uint32    // without Equal: the number of a state
 	byHash     map[uint64]uint32 // with Equal: the number of the last state with a hash, plus one
 	before     []uint32          // and of the one before it with the same hash, plus one
@@ -171,12 +169,12 @@ func (s *session) number(state any) uint32 {
 	if s.model.Equal == nil {
 		number, isKnown := s.exact[state]
 		if !isKnown {
-			number = s.add(state, look(state))
+			number = s.add(state, s.look(state))
 			s.exact[state] = number
 		}
 		return number
 	}
-	hash := s.hash(state)
+	hash := s.look(state)
 	last := s.byHash[hash]
 	for number := last; number > 0; number = s.before[number-1] {
 		if s.model.Equal(state, s.states[number-1]) {
@@ -189,45 +187,27 @@ func (s *session) number(state any) uint32 {
 	return number
 }
 
-// hash is equal for states that are equal and look the same.
-func (s *session) hash(state any) uint64 {
+// look is a hash that is equal for states that are equal and look the same.
+func (s *session) look(state any) uint64 {
 	if s.model.Hash != nil {
 		return s.model.Hash(state)
 	}
-	return printed(state)
-}
-
-// look is a hash of what can change although a state remains equal to itself: what a pointer points to.
-func look(state any) uint64 {
-	if kind := reflect.TypeOf(state); kind == nil || kind.Kind() != reflect.Pointer {
-		return 0
-	}
-	return printed(state)
-}
-
-func printed(state any) uint64 {
-	hash := fnv.New64a()
-	fmt.Fprint(hash, state)
-	return hash.Sum64()
+	return looks(state)
 }
 
 // unchanged says whether every state still looks as it did when it got its number.
 func (s *session) unchanged() error {
-	looks := s.hash
-	if s.model.Equal == nil {
-		looks = look
-	}
 	for number, state := range s.states {
-		if looks(state) != s.hashes[number] {
+		if s.look(state) != s.looks[number] {
 			return fmt.Errorf("the model changes states in place, or what it compares them by: one is %v now", state)
 		}
 	}
 	return nil
 }
 
-func (s *session) add(state any, hash uint64) uint32 {
+func (s *session) add(state any, look uint64) uint32 {
 	s.states = append(s.states, state)
-	s.hashes = append(s.hashes, hash)
+	s.looks = append(s.looks, look)
 	return uint32(len(s.states) - 1)
 }
 

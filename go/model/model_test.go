@@ -129,10 +129,64 @@ func TestAModelThatChangesItsStatesIsAnError(t *testing.T) {
 	}
 	byHash := byEqual
 	byHash.Hash = func(s any) uint64 { return uint64(s.(map[string]int)["count"]) }
-	for name, model := range map[string]Model{"pointer": byPointer, "equal": byEqual, "hash": byHash} {
+	// A queue behind a pointer, which itself remains as it is.
+	type node struct {
+		value any
+		next  *node
+	}
+	type queue struct{ first *node }
+	inside := byPointer
+	inside.Init = func() any { return queue{&node{}} }
+	inside.Step = func(_ context.Context, s, _, o any) (bool, any) {
+		last := s.(queue).first
+		for last.next != nil {
+			last = last.next
+		}
+		last.next = &node{value: o}
+		return true, s
+	}
+	within := inside
+	within.Equal = func(a, b any) bool { return a == b }
+	models := map[string]Model{"pointer": byPointer, "equal": byEqual, "hash": byHash, "inside": inside, "within": within}
+	for name, model := range models {
 		report, err := Check(context.Background(), model, increments(8), Plain)
 		if err == nil || !strings.Contains(err.Error(), "no function") && !strings.Contains(err.Error(), "in place") {
 			t.Errorf("%s: %v %v", name, report, err)
+		}
+	}
+}
+
+func TestLooksTellWhatIsBehindPointersAndEndInCircles(t *testing.T) {
+	type node struct {
+		value any
+		next  *node
+	}
+	circle := &node{value: 1}
+	circle.next = circle
+	one, other := &node{1, &node{2, nil}}, &node{1, &node{2, nil}}
+	entries := map[string][]int{"a": {1}, "b": {2}, "c": nil}
+	again := map[string][]int{"c": nil, "b": {2}, "a": {1}}
+	// The entries of a cache, which are in a ring as well: in whatever order they are met, they look the same.
+	cache := map[int]*node{}
+	for i := 0; i < 20; i++ {
+		cache[i] = &node{value: i, next: circle}
+	}
+	cache[0].next, circle.value = cache[19], cache
+	zero := 0.0
+	same := [][2]any{{one, other}, {entries, again}, {circle, circle}, {cache, cache}, {zero, -zero}, {nil, nil}, {time.Unix(5, 0), time.Unix(5, 0).UTC()}}
+	for i := range [100]int{} {
+		pair := same[i%len(same)]
+		if looks(pair[0]) != looks(pair[1]) {
+			t.Errorf("pair %d looks different", i%len(same))
+		}
+	}
+	different := []any{nil, 0, int64(1), "", "1", []int{}, []int{0}, [1]int{1}, cache, circle, one, entries, map[string][]int{"a": {2}, "b": {1}, "c": nil},
+		&node{1, &node{3, nil}}, [2]string{"a", "bc"}, [2]string{"ab", "c"}, struct{ a any }{1}, struct{ a any }{uint(1)}, 1i, true}
+	for i, a := range different {
+		for j, b := range different[:i] {
+			if looks(a) == looks(b) {
+				t.Errorf("values %d and %d look the same", j, i)
+			}
 		}
 	}
 }

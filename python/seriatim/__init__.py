@@ -53,7 +53,7 @@ class Spec:
     """
 
     initial: Hashable = None
-    """The state before the first operation."""
+    """The state before the first operation; it has to be given, since None is no state."""
 
     key: Any = None
     """A method `key(op, arg)`, for objects that consist of independent parts: the part that an operation acts on."""

@@ -21,6 +21,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// Steps between two looks for signals.
 const LOOK_EVERY: u32 = 1 << 10;
 
+const NO_STATE: &str = "None is no state, as a step returns it where an operation is impossible: \
+     let `initial`, and what follows, be something else, as () or \"nothing\"";
+
+/// How deep in tuples it is looked for what is compared by identity.
+const DEEPEST: u32 = 32;
+
 thread_local! {
     static STEPS: Cell<u32> = const { Cell::new(0) };
 }
@@ -63,8 +69,12 @@ impl Numbers {
         }
     }
 
-    /// Equal objects of one kind have one number.
-    fn of_kind(&mut self, object: &Bound<'_, PyAny>) -> PyResult<u32> {
+    /// Equal states of one kind have one number. None is no state: a step that returned such a state
+    /// would say that its operation is impossible.
+    fn of_state(&mut self, object: &Bound<'_, PyAny>) -> PyResult<u32> {
+        if object.is_none() {
+            return Err(PyTypeError::new_err(NO_STATE));
+        }
         let equal = self.equal(object)?;
         let mut place = equal;
         while let Some(known) = place {
@@ -82,8 +92,7 @@ impl Numbers {
     }
 
     fn add(&mut self, object: &Bound<'_, PyAny>, before: Option<u32>) -> PyResult<u32> {
-        if is_compared_by_identity(object)? {
-            let kind = object.get_type().name()?;
+        if let Some(kind) = compared_by_identity(object, DEEPEST)? {
             return Err(PyTypeError::new_err(format!(
                 "{kind} has no __eq__ and __hash__ of its own, so equal ones would differ: \
                  a tuple or a frozen dataclass has"
@@ -144,13 +153,24 @@ fn all_of_one_kind<'py>(
     Ok(true)
 }
 
-/// Whether an object of a user's class equals only itself although it has attributes.
-fn is_compared_by_identity(object: &Bound<'_, PyAny>) -> PyResult<bool> {
+/// The class of an object, or of one in a tuple or a frozenset, that a user wrote and that equals only
+/// itself although it has attributes.
+fn compared_by_identity(object: &Bound<'_, PyAny>, deep: u32) -> PyResult<Option<String>> {
+    if object.is_instance_of::<PyTuple>() || object.is_instance_of::<PyFrozenSet>() {
+        // Lists made of pairs go on for as long as they like.
+        let items = (deep > 0).then(|| object.try_iter()).transpose()?;
+        for item in items.into_iter().flatten() {
+            if let Some(kind) = compared_by_identity(&item?, deep - 1)? {
+                return Ok(Some(kind));
+            }
+        }
+        return Ok(None);
+    }
     let kind = object.get_type();
     // SAFETY: the flags of a type that lives.
     let flags = unsafe { pyo3::ffi::PyType_GetFlags(kind.as_type_ptr()) };
     if flags & pyo3::ffi::Py_TPFLAGS_HEAPTYPE == 0 {
-        return Ok(false);
+        return Ok(None);
     }
     let every = object.py().get_type::<PyAny>();
     let has_attributes = || -> PyResult<bool> {
@@ -158,7 +178,8 @@ fn is_compared_by_identity(object: &Bound<'_, PyAny>) -> PyResult<bool> {
         let own = own.map(|own| own.len()).transpose()?.unwrap_or(0);
         Ok(own > 0 || kind.hasattr("__slots__")?)
     };
-    Ok(kind.getattr("__hash__")?.is(every.getattr("__hash__")?) && has_attributes()?)
+    let is_own = kind.getattr("__hash__")?.is(every.getattr("__hash__")?) && has_attributes()?;
+    is_own.then(|| kind.name().map(|name| name.to_string())).transpose()
 }
 
 /// Reads rows under a specification.
@@ -171,7 +192,7 @@ pub fn read(
     let key = spec.getattr("key").ok().filter(|key| !key.is_none());
     let (mut processes, mut keys, mut states) =
         (Numbers::new(py), Numbers::new(py), Numbers::new(py));
-    states.of_kind(&spec.getattr("initial")?)?;
+    states.of_state(&spec.getattr("initial")?)?;
     let (classes, mut calls, mut operations) = (PyDict::new(py), Vec::new(), Vec::new());
     let mut parts = key.as_ref().map(|_| Vec::new());
     for (index, told) in rows.try_iter()?.enumerate() {
@@ -254,10 +275,10 @@ impl PythonSpec {
         }
         let mut states = self.states.lock().unwrap_or_else(PoisonError::into_inner);
         if let Ok(several) = next.cast::<PyList>() {
-            let several = several.iter().map(|state| states.of_kind(&state));
+            let several = several.iter().map(|state| states.of_state(&state));
             return Ok(Next::Many(several.collect::<PyResult<_>>()?));
         }
-        Ok(Next::One(states.of_kind(&next)?))
+        Ok(Next::One(states.of_state(&next)?))
     }
 
     /// Keeps what was raised, and says so.

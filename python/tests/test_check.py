@@ -142,7 +142,7 @@ def test_parts_and_several_next_states():
     assert not check([*rows, (3, "take", None, 2, 7, 8)], Bag())
 
     class Registers(Spec):
-        initial = None
+        initial = ()
 
         def key(self, op, arg):
             return arg[0]
@@ -153,7 +153,6 @@ def test_parts_and_several_next_states():
             return state if state == (result,) else None
 
     rows = [(0, "write", ("x", 1), None, 0, 1), (0, "write", ("y", 2), None, 2, 3), (1, "read", ("x",), 1, 4, 5)]
-    Registers.initial = ()
     verdict = check(rows, Registers())
     assert verdict and len(verdict.report["parts"]) == 2
 
@@ -187,8 +186,12 @@ def test_a_specification_that_raises_or_lies_gives_no_verdict():
 
     with pytest.raises(TypeError, match="unhashable"):
         check(OVERTAKEN, Unhashable())
+
+    class Stepless(Spec):
+        initial = 0
+
     with pytest.raises(NotImplementedError):
-        check(OVERTAKEN, Spec())
+        check(OVERTAKEN, Stepless())
     with pytest.raises(TypeError, match="rows or a Recorder"):
         check("text", Tickets())
 
@@ -359,9 +362,10 @@ def test_a_specification_that_changes_its_states_gives_no_verdict():
 
     rows = [(0, "take", None, k, 2 * k, 2 * k + 1) for k in range(3)]
     spec = InPlace()
-    spec.initial = Box()
-    with pytest.raises(TypeError, match="Box has no __eq__"):
-        seriatim.check(rows, spec)
+    for hold in [lambda box: box, lambda box: (1, box), lambda box: frozenset([("a", (box,))])]:
+        spec.initial = hold(Box())
+        with pytest.raises(TypeError, match="Box has no __eq__"):
+            seriatim.check(rows, spec)
     spec.initial = Hashed()
     with pytest.raises(ValueError, match="changes the state|is no function"):
         seriatim.check(rows, spec)
@@ -451,6 +455,22 @@ def test_odd_answers_of_a_specification():
 
 def verdict_forever(state):
     return verdict_forever(state)
+
+
+@pytest.mark.parametrize("initial, after", [(None, lambda arg: arg), (0, lambda arg: [0, None])])
+def test_none_is_no_state_whether_at_first_or_among_several(initial, after):
+    class Register(seriatim.Spec):
+        """As one would write it if None were a state: a read of None would seem to be impossible."""
+
+        def step(self, state, op, arg, result):
+            if op == "write":
+                return after(arg)
+            return state if result in (state, UNKNOWN) else None
+
+    Register.initial = initial
+    rows = [(0, "write", 1, None, 0, 1), (0, "read", None, 1, 2, 3)]
+    with pytest.raises(TypeError, match="None is no state"):
+        check(rows, Register())
 
 
 def test_operations_that_are_equal_but_not_the_same_are_told_apart():

@@ -248,23 +248,7 @@ impl<M: Machine> Spec for M {
         if !self.step(state, op, ret).is_empty() {
             return String::new();
         }
-        let (verb, fact) = (self.verb(op), self.fact(state, op));
-        let values = self.values();
-        match ret {
-            None | Some(Answer::Done | Answer::Unrecorded) => format!("cannot {verb}: {fact}"),
-            Some(Answer::Value(value)) => format!("cannot {verb} {}: {fact}", values.get(*value)),
-            Some(Answer::Text(text)) => format!("cannot {verb} {text:?}: {fact}"),
-            Some(Answer::Empty) => format!("{verb} cannot find nothing: {fact}"),
-            Some(Answer::Yes) => format!("{verb} cannot return true: {fact}"),
-            Some(Answer::No) => format!("{verb} cannot return false: {fact}"),
-            Some(Answer::Number(number)) => format!("{verb} cannot return {number}: {fact}"),
-            Some(Answer::Beyond) => format!("{verb} cannot return so much: {fact}"),
-            Some(Answer::Closed) => format!("{verb} cannot find it closed: {fact}"),
-            Some(Answer::Lagged(count)) => format!("{verb} cannot miss {count}: {fact}"),
-            Some(Answer::Items(items)) => {
-                format!("{verb} cannot return {}: {fact}", listed(values, items))
-            }
-        }
+        impossible(self.values(), &self.verb(op), ret, &self.fact(state, op))
     }
 
     fn show(&self, state: &M::State) -> String {
@@ -289,6 +273,25 @@ impl<M: Machine> Spec for M {
 
     fn state_bytes(&self, state: &M::State) -> usize {
         self.heap(state)
+    }
+}
+
+/// Why an operation cannot return that: what decides it is another fact.
+fn impossible(values: &Values, verb: &str, ret: Option<&Answer>, fact: &str) -> String {
+    match ret {
+        None | Some(Answer::Done | Answer::Unrecorded) => format!("cannot {verb}: {fact}"),
+        Some(Answer::Value(value)) => format!("cannot {verb} {}: {fact}", values.get(*value)),
+        Some(Answer::Text(text)) => format!("cannot {verb} {text:?}: {fact}"),
+        Some(Answer::Empty) => format!("{verb} cannot find nothing: {fact}"),
+        Some(Answer::Yes) => format!("{verb} cannot return true: {fact}"),
+        Some(Answer::No) => format!("{verb} cannot return false: {fact}"),
+        Some(Answer::Number(number)) => format!("{verb} cannot return {number}: {fact}"),
+        Some(Answer::Beyond) => format!("{verb} cannot return so much: {fact}"),
+        Some(Answer::Closed) => format!("{verb} cannot find it closed: {fact}"),
+        Some(Answer::Lagged(count)) => format!("{verb} cannot miss {count}: {fact}"),
+        Some(Answer::Items(items)) => {
+            format!("{verb} cannot return {}: {fact}", listed(values, items))
+        }
     }
 }
 

@@ -11,7 +11,7 @@
 //! (Herlihy and Wing 1990, section 3.3).
 
 use crate::Reader;
-use crate::replay::{Order, Refutation, Search, State, Tried, refute, search_over};
+use crate::replay::{Order, Refutation, State, Tried, after, refute, search_over};
 use seriatim_history::{History, InputError, OpId, Outcome};
 use seriatim_limits::checkpoint;
 use std::collections::HashSet;
@@ -25,31 +25,21 @@ pub fn refute_under(
 ) -> Result<Refutation, InputError> {
     match order {
         Order::RealTime => refute(history, reader, effort),
-        _ => search_over(history, reader, Sets { order, effort }),
+        _ => search_over(history, reader, &|history, objects| {
+            Everything { history, objects, order }.search(effort)
+        }),
     }
 }
 
 /// The search over sets of operations.
-#[derive(Clone, Copy)]
-struct Sets {
-    order: Order,
-    effort: usize,
-}
-
-impl Search for Sets {
-    fn run<O: Tried>(self, history: &History, objects: O) -> Refutation {
-        Everything { history, objects, order: self.order }.search(self.effort)
-    }
-}
-
-struct Everything<'h, O: Tried> {
+struct Everything<'h> {
     history: &'h History,
-    objects: O,
+    objects: &'h mut dyn Tried,
     order: Order,
 }
 
-impl<O: Tried> Everything<'_, O> {
-    fn search(mut self, effort: usize) -> Refutation {
+impl Everything<'_> {
+    fn search(self, effort: usize) -> Refutation {
         let ops = (0..self.history.len()).map(OpId::from);
         let ops: Vec<OpId> = ops.filter(|&op| self.objects.may_happen(op)).collect();
         let start = (vec![false; self.history.len()], State::new());
@@ -65,7 +55,7 @@ impl<O: Tried> Everything<'_, O> {
                 }
                 let mut done = done.clone();
                 done[op.index()] = true;
-                for state in self.objects.after(&state, op) {
+                for state in after(self.objects, &state, op, self.history.object(op).0) {
                     checkpoint();
                     if seen.len() >= effort {
                         return Refutation::TooLarge;

@@ -451,7 +451,8 @@ pub fn bind<S: Vocabulary>(
             ),
             false => bound.spec().decode(operation, failures),
         };
-        let decoded = decoded.map_err(|misfit| refuse(name, bound.spec(), operation, misfit))?;
+        let known = || bound.spec().methods();
+        let decoded = decoded.map_err(|misfit| refuse(name, known(), operation, misfit))?;
         classes.push(match decoded {
             Decoded::Completed(op, ret) => Some(bound.class(op, Some(ret))),
             Decoded::Pending(op) if bound.spec().is_dispensable(&op) => None,
@@ -462,9 +463,10 @@ pub fn bind<S: Vocabulary>(
     Ok((bound, classes))
 }
 
-fn refuse<S: Vocabulary>(
+#[cold]
+fn refuse(
     spec_name: &str,
-    spec: &S,
+    methods: &[Method],
     operation: Operation<'_>,
     misfit: Misfit,
 ) -> InputError {
@@ -472,7 +474,7 @@ fn refuse<S: Vocabulary>(
         Misfit::Unknown => Problem::UnknownOperation {
             name: operation.method().to_owned(),
             spec: spec_name.to_owned(),
-            known: known_names(spec.methods()),
+            known: known_names(methods),
         },
         Misfit::Expected(expected) => {
             Problem::BadOperation { operation: operation.to_string(), expected }

@@ -39,7 +39,7 @@ verbs! {
 }
 
 /// What tells one sort of line from another.
-pub trait Sort: Clone + Eq + Hash {
+pub trait Sort: 'static + Clone + Eq + Hash {
     /// Whether a push that failed found no room.
     const IS_BOUNDED: bool = false;
 

@@ -35,7 +35,7 @@ mod table;
 
 pub use order::Order;
 pub(crate) use order::Sequencer;
-pub(crate) use refute::{Objects as Tried, Search, State, search_over};
+pub(crate) use refute::{Objects as Tried, State, after, search_over};
 pub use refute::{Refutation, refute};
 
 use crate::validate::replay_by_steps_under;
@@ -48,7 +48,7 @@ use std::hash::Hash;
 use verbs::Verb;
 
 /// A plain object that is taken through a history.
-pub(crate) trait Model: Clone + Eq + Hash {
+pub(crate) trait Model: Clone + Eq + Hash + 'static {
     /// What it does.
     type Verb: Verb;
 

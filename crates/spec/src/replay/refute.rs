@@ -16,6 +16,10 @@
 //!
 //! The work is bounded by a number of configurations, not by time, so that the answer is the same
 //! on every machine.
+//!
+//! **What would make it unsound**: a state that equals another one from which something else is
+//! possible. States are whole models, compared as such (`One`); they are behind a pointer only so that the
+//! searches are compiled once.
 
 use super::record::Record;
 use super::{
@@ -25,8 +29,10 @@ use crate::{Automaton, Cancel, ChosenReader, Interpretation, Reader, StateId};
 use hashbrown::HashSet;
 use seriatim_history::{History, InputError, OpId, Time};
 use seriatim_limits::checkpoint;
+use std::any::Any;
 use std::collections::BTreeMap;
-use std::hash::Hash;
+use std::hash::{Hash, Hasher};
+use std::rc::Rc;
 
 /// What the second opinion is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,19 +51,19 @@ pub fn refute(
     reader: &dyn Reader,
     effort: usize,
 ) -> Result<Refutation, InputError> {
-    search_over(history, reader, Events(effort))
+    search_over(history, reader, &|history, objects| {
+        Sweep { history, objects, open: Vec::new(), left: effort }.run()
+    })
 }
 
-/// A search for an order, over objects of whichever kind.
-pub(crate) trait Search: Copy {
-    fn run<O: Objects>(self, history: &History, objects: O) -> Refutation;
-}
+/// A search for an order. It is compiled once, not for each kind of object.
+pub(crate) type Search<'s> = &'s dyn Fn(&History, &mut dyn Objects) -> Refutation;
 
 /// Runs a search over the objects of a history: the plain ones of the replay, or the user's own.
 pub(crate) fn search_over(
     history: &mut History,
     reader: &dyn Reader,
-    search: impl Search,
+    search: Search<'_>,
 ) -> Result<Refutation, InputError> {
     if let Some(chosen) = reader.chosen() {
         intern_parameters(history, chosen.choice.parameters());
@@ -68,133 +74,147 @@ pub(crate) fn search_over(
     }
     let reading = reader.read(history)?;
     let automaton = reading.alphabet.automaton(&Cancel::never());
-    Ok(search.run(history, Own { history, reading: &reading, automaton }))
+    Ok(search(history, &mut Own { reading: &reading, automaton }))
 }
 
-struct OverModel<'r, S> {
+struct OverModel<'r> {
     history: &'r mut History,
     reader: &'r ChosenReader,
-    search: S,
+    search: Search<'r>,
 }
 
-impl<S: Search> Visitor for OverModel<'_, S> {
+impl Visitor for OverModel<'_> {
     type Answer = Refutation;
 
     fn visit<M: Model>(self) -> Refutation {
         intern_items::<M>(self.history);
         let history = &*self.history;
-        self.search.run(history, Player::<M>::with_tables(history, self.reader, Tables::Sparse))
-    }
-}
-
-/// The search along the events.
-#[derive(Clone, Copy)]
-struct Events(usize);
-
-impl Search for Events {
-    fn run<O: Objects>(self, history: &History, objects: O) -> Refutation {
-        Sweep { history, objects, open: Vec::new(), left: self.0 }.run()
+        let mut player = Player::<M>::with_tables(history, self.reader, Tables::Sparse);
+        (self.search)(history, &mut player)
     }
 }
 
 /// Objects whose operations can be tried.
 pub(crate) trait Objects {
-    /// What one object is like.
-    type One: Clone + Eq + Hash;
-
-    fn history(&self) -> &History;
-
     /// Whether an operation happened, or may have happened.
     fn may_happen(&self, op: OpId) -> bool;
 
     /// What an object is like after an operation that fits the log; `None`: nothing happened to it
     /// so far.
-    fn after_one(&mut self, before: Option<&Self::One>, op: OpId) -> Vec<Self::One>;
+    fn after_one(&mut self, before: Option<&One>, op: OpId) -> Vec<One>;
+}
 
-    /// The states after an operation that fits the log.
-    fn after(&mut self, state: &State<Self::One>, op: OpId) -> Vec<State<Self::One>> {
-        let object = self.history().object(op).0;
-        let with = |after: Self::One| {
-            let mut all = state.clone();
-            all.insert(object, after);
-            all
-        };
-        self.after_one(state.get(&object), op).into_iter().map(with).collect()
-    }
+/// The states after an operation on object `at` that fits the log.
+pub(crate) fn after(objects: &mut dyn Objects, state: &State, op: OpId, at: u32) -> Vec<State> {
+    let with = |one| {
+        let mut all = state.clone();
+        all.insert(at, one);
+        all
+    };
+    objects.after_one(state.get(&at), op).into_iter().map(with).collect()
 }
 
 /// The objects that something happened to.
-pub(crate) type State<One> = BTreeMap<u32, One>;
+pub(crate) type State = BTreeMap<u32, One>;
 
-impl<M: Model> Objects for Player<'_, M> {
-    type One = M;
+/// What one object is like.
+#[derive(Clone)]
+pub(crate) struct One(Rc<dyn Like>);
 
-    fn history(&self) -> &History {
-        self.history
+/// What is compared only with its own kind.
+trait Like: Any {
+    fn is(&self, other: &dyn Any) -> bool;
+    fn mark(&self, hasher: &mut dyn Hasher);
+}
+
+impl<T: Any + Eq + Hash> Like for T {
+    fn is(&self, other: &dyn Any) -> bool {
+        other.downcast_ref() == Some(self)
     }
 
+    fn mark(&self, mut hasher: &mut dyn Hasher) {
+        self.hash(&mut hasher);
+    }
+}
+
+impl PartialEq for One {
+    fn eq(&self, other: &One) -> bool {
+        self.0.is(&*other.0)
+    }
+}
+
+impl Eq for One {}
+
+impl Hash for One {
+    fn hash<H: Hasher>(&self, hasher: &mut H) {
+        self.0.mark(hasher);
+    }
+}
+
+impl One {
+    fn read<T: Any>(&self) -> &T {
+        let state: &dyn Any = &*self.0;
+        state.downcast_ref().expect("all states of an object are of one kind")
+    }
+}
+
+impl<M: Model> Objects for Player<'_, M> {
     fn may_happen(&self, op: OpId) -> bool {
         self.happened(op)
     }
 
-    fn after_one(&mut self, before: Option<&M>, op: OpId) -> Vec<M> {
+    fn after_one(&mut self, before: Option<&One>, op: OpId) -> Vec<One> {
         let Some(verb) = self.verbs[self.history.method(op).index()] else { return Vec::new() };
         let record: Record<'_> = super::read(self.history, op, self.history.outcome(op));
         // Nothing is played here: what is there is the start.
         let (super::Objects::One(start) | super::Objects::Many(_, start)) = &self.objects;
-        successors(before.unwrap_or(start), verb, &record)
+        let all = successors(before.map_or(start, One::read), verb, &record);
+        all.into_iter().map(|state| One(Rc::new(state))).collect()
     }
 }
 
 /// Objects of a specification of the user's own.
 struct Own<'r> {
-    history: &'r History,
     reading: &'r Interpretation,
     automaton: Box<dyn Automaton + 'r>,
 }
 
 impl Objects for Own<'_> {
-    type One = StateId;
-
-    fn history(&self) -> &History {
-        self.history
-    }
-
     fn may_happen(&self, op: OpId) -> bool {
         self.reading.class(op).is_some()
     }
 
-    fn after_one(&mut self, before: Option<&StateId>, op: OpId) -> Vec<StateId> {
+    fn after_one(&mut self, before: Option<&One>, op: OpId) -> Vec<One> {
         let Some(class) = self.reading.class(op) else { return Vec::new() };
-        let before = before.copied().unwrap_or_else(|| self.automaton.initial());
-        let mut next = Vec::new();
+        let before = before.map_or_else(|| self.automaton.initial(), |state| *state.read());
+        let mut next: Vec<StateId> = Vec::new();
         self.automaton.step(before, class, &mut next);
-        next
+        next.into_iter().map(|state| One(Rc::new(state))).collect()
     }
 }
 
 /// What may have happened so far.
 #[derive(Clone, PartialEq, Eq, Hash)]
-struct Configuration<One> {
+struct Configuration {
     /// The open operations that have taken effect, in ascending order.
     done: Vec<OpId>,
-    state: State<One>,
+    state: State,
 }
 
-impl<One> Configuration<One> {
+impl Configuration {
     fn has(&self, op: OpId) -> bool {
         self.done.binary_search(&op).is_ok()
     }
 }
 
-struct Sweep<'h, O: Objects> {
+struct Sweep<'h> {
     history: &'h History,
-    objects: O,
+    objects: &'h mut dyn Objects,
     open: Vec<OpId>,
     left: usize,
 }
 
-impl<O: Objects> Sweep<'_, O> {
+impl Sweep<'_> {
     fn run(mut self) -> Refutation {
         let mut possible = vec![Configuration { done: Vec::new(), state: State::new() }];
         for (_, is_return, op) in self.events() {
@@ -228,13 +248,9 @@ impl<O: Objects> Sweep<'_, O> {
 
     /// The configurations in which an operation has taken effect, which then is over; `None` if
     /// there were too many.
-    fn settle(
-        &mut self,
-        possible: Vec<Configuration<O::One>>,
-        due: OpId,
-    ) -> Option<Vec<Configuration<O::One>>> {
-        let mut settled: HashSet<Configuration<O::One>> = HashSet::new();
-        let mut seen: HashSet<Configuration<O::One>> = HashSet::new();
+    fn settle(&mut self, possible: Vec<Configuration>, due: OpId) -> Option<Vec<Configuration>> {
+        let mut settled: HashSet<Configuration> = HashSet::new();
+        let mut seen: HashSet<Configuration> = HashSet::new();
         let mut waiting = possible;
         while let Some(mut configuration) = waiting.pop() {
             checkpoint();
@@ -255,13 +271,13 @@ impl<O: Objects> Sweep<'_, O> {
     }
 
     /// The configurations after one more open operation has taken effect.
-    fn steps(&mut self, from: &Configuration<O::One>) -> Vec<Configuration<O::One>> {
+    fn steps(&mut self, from: &Configuration) -> Vec<Configuration> {
         let mut next = Vec::new();
         for op in self.open.clone() {
             if from.has(op) || self.is_too_early(op, from) {
                 continue;
             }
-            for state in self.objects.after(&from.state, op) {
+            for state in after(self.objects, &from.state, op, self.history.object(op).0) {
                 checkpoint();
                 let mut done = from.done.clone();
                 done.push(op);
@@ -274,7 +290,7 @@ impl<O: Objects> Sweep<'_, O> {
 
     /// Whether an earlier operation of the same process, which returned at the very moment of this
     /// one's call, has not taken effect yet.
-    fn is_too_early(&self, op: OpId, from: &Configuration<O::One>) -> bool {
+    fn is_too_early(&self, op: OpId, from: &Configuration) -> bool {
         let history = self.history;
         history.names_processes()
             && self.open.iter().any(|&other| {

@@ -4,8 +4,11 @@ import static java.lang.foreign.ValueLayout.JAVA_BYTE;
 import static java.lang.foreign.ValueLayout.JAVA_INT;
 
 import java.lang.foreign.MemorySegment;
+import java.lang.reflect.InaccessibleObjectException;
+import java.lang.reflect.RecordComponent;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -20,7 +23,7 @@ final class Session<S, O> {
     private final Model<S, O> model;
     private final List<Operation<O>> history;
     private final List<S> states = new ArrayList<>();
-    private final List<Integer> hashes = new ArrayList<>();
+    private final List<Integer> looks = new ArrayList<>();
     private final Map<S, Integer> numbers = new HashMap<>();
     private Throwable thrown;
 
@@ -35,7 +38,7 @@ final class Session<S, O> {
         try {
             S before = states.get(state);
             List<S> after = model.step(before, history.get(operation).operation());
-            if (before.hashCode() != hashes.get(state)) {
+            if (look(before) != looks.get(state)) {
                 throw new IllegalArgumentException("the step changed the state that it was given: " + before);
             }
             int[] found = after.stream().mapToInt(this::number).toArray();
@@ -83,9 +86,36 @@ final class Session<S, O> {
             throw new IllegalArgumentException(state.getClass() + " has no equals: equal states would differ");
         }
         states.add(state);
-        hashes.add(state.hashCode());
+        looks.add(look(state));
         numbers.put(state, states.size() - 1);
         return states.size() - 1;
+    }
+
+    /** A hash that shows changes in place: also those in the arrays of a record, which its own hash does not show. */
+    private static int look(Object state) {
+        int look = state.hashCode();
+        if (state instanceof Record) {
+            for (RecordComponent component : state.getClass().getRecordComponents()) {
+                look = 31 * look + lookInside(value(component, state));
+            }
+        }
+        return look;
+    }
+
+    private static int lookInside(Object part) {
+        if (part instanceof Record) {
+            return look(part);
+        }
+        return part != null && part.getClass().isArray() ? Arrays.deepHashCode(new Object[] {part}) : 0;
+    }
+
+    private static Object value(RecordComponent component, Object state) {
+        try {
+            component.getAccessor().setAccessible(true);
+            return component.getAccessor().invoke(state);
+        } catch (ReflectiveOperationException | InaccessibleObjectException hidden) {
+            return null;
+        }
     }
 
     private static boolean isComparedByIdentity(Class<?> type) {

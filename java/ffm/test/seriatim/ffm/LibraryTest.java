@@ -153,6 +153,19 @@ public final class LibraryTest {
             }
         };
         refused(() -> library.check(changing, taken(0, 1), Options.of(null)), "changed the state");
+        record Count(int[] tickets) {}
+        record Counts(Count inner) {}
+        Model<Counts, Integer> inside = new Model<>() {
+            @Override public Counts initial() {
+                return new Counts(new Count(new int[1]));
+            }
+
+            @Override public List<Counts> step(Counts state, Integer ticket) {
+                state.inner().tickets()[0]++;
+                return List.of(state);
+            }
+        };
+        refused(() -> library.check(inside, taken(0, 1), Options.of(null)), "changed the state");
         Model<Object, Integer> nameless = new Model<>() {
             @Override public Object initial() {
                 return new Object();
