@@ -162,11 +162,17 @@ impl Pair {
     /// Runs both with a fault between them; their exit codes and messages, and how many bytes
     /// arrived.
     fn run(&self, fault: Fault, towards: Towards) -> ([Option<i32>; 2], String, [u64; 2]) {
-        let addresses = [free(), free()];
-        let proxy = Proxy::new(addresses[0], fault, towards);
-        let children = [self.start(0, addresses), self.start(1, [proxy.address, addresses[1]])];
-        let (codes, messages) = both(children);
-        (codes, messages, [0, 1].map(|way| proxy.bytes[way].load(Ordering::Relaxed)))
+        loop {
+            let addresses = [free(), free()];
+            let proxy = Proxy::new(addresses[0], fault, towards);
+            let children = [self.start(0, addresses), self.start(1, [proxy.address, addresses[1]])];
+            let (codes, messages) = both(children);
+            // A port that was free may be somebody else's by the time it is used.
+            if !messages.contains("Address already in use") {
+                let bytes = [0, 1].map(|way| proxy.bytes[way].load(Ordering::Relaxed));
+                return (codes, messages, bytes);
+            }
+        }
     }
 }
 
