@@ -51,6 +51,8 @@ pub struct Canonical {
     readable: Option<ReadableNames>,
     /// The threads whose numbers occur in the state, as a mask.
     named: u32,
+    /// The role of each thread.
+    roles: [u64; MAX_THREADS],
     naming: Naming,
     todo: usize,
     packer: Packer,
@@ -68,6 +70,7 @@ pub struct Canonical {
 struct Named {
     nodes: Vec<usize>,
     values: Vec<usize>,
+    threads: Vec<usize>,
 }
 
 /// The slots whose contents have names, found out once.
@@ -103,6 +106,9 @@ impl Canonical {
     /// Finds representatives under the symmetries that are switched on.
     pub fn new(subject: &Subject, reductions: &Reductions) -> Canonical {
         let threads = subject.machine.thread_count();
+        let mut roles = [0; MAX_THREADS];
+        let threads_with_roles = subject.machine.steps.threads.iter().zip(&mut roles);
+        threads_with_roles.for_each(|(thread, role)| *role = u64::from(thread.role));
         Canonical {
             heap: reductions.heap_symmetry,
             threads: reductions.thread_symmetry && subject.threads_are_alike(),
@@ -111,7 +117,8 @@ impl Canonical {
             names: Names::of(subject),
             readable: reductions.dead_fields.then(|| ReadableNames::of(subject)).flatten(),
             named: 0,
-            naming: Naming::default(),
+            roles,
+            naming: Naming::for_threads(threads),
             todo: 0,
             packer: Packer::default(),
             keys: vec![vec![]; threads],
@@ -125,6 +132,32 @@ impl Canonical {
     /// Whether idle threads that know the same are interchangeable.
     pub fn threads_are_alike(&self) -> bool {
         self.threads
+    }
+
+    /// The threads whose numbers occur somewhere, as a mask; what nobody can reach any more counts,
+    /// too.
+    pub fn named_threads(&self, subject: &Subject, state: &State) -> u32 {
+        let machine = &subject.machine;
+        let mut named = 0;
+        let mut note = |slots: &[usize], words: &[i32]| {
+            let words = slots.iter().map(|at| words[*at]).filter(|word| *word != NULL);
+            words.for_each(|word| named |= 1 << word);
+        };
+        note(&self.names.shared.threads, &state.words);
+        note(&self.names.arrays.threads, &state.words);
+        for thread in 0..machine.thread_count() {
+            let location = subject.location(state, thread) as usize;
+            let words = &state.words[machine.register_base(thread)..];
+            note(&self.names.registers[location].threads, words);
+        }
+        if self.names.structs.iter().any(|named| !named.threads.is_empty()) {
+            let nodes = state.heap.chunks(machine.node_stride());
+            for cells in nodes.filter(|cells| cells[0] != VACANT) {
+                let id = (cells[0] & (FREED - 1)) as usize;
+                note(&self.names.structs[id].threads, &cells[1..]);
+            }
+        }
+        named
     }
 
     /// The nodes that the last state still needed: everything else that lies in its heap is gone in
@@ -143,14 +176,12 @@ impl Canonical {
         mentioned: u8,
     ) -> Result<(), TooManyNodes> {
         self.renamings.clear();
-        let count = subject.machine.thread_count();
-        self.naming.locations.clear();
-        self.naming.locations.extend((0..count).map(|thread| subject.location(state, thread)));
+        let locations = self.naming.locations.iter_mut().enumerate();
+        locations.for_each(|(thread, at)| *at = subject.location(state, thread));
         self.find_readable(subject, state);
         self.begin(subject, state)?;
-        self.naming.order.clear();
-        self.naming.order.extend(0..count);
-        self.named = if self.tids { named_threads(subject, state) } else { 0 };
+        self.naming.order.iter_mut().enumerate().for_each(|(place, thread)| *thread = place);
+        self.named = if self.tids { self.named_threads(subject, state) } else { 0 };
         self.ties.clear();
         if self.threads {
             self.sort(subject, state);
@@ -253,21 +284,30 @@ impl Canonical {
         self.naming.values = if self.values { [UNNAMED; 8] } else { Renaming::IDENTITY.values };
         self.naming.named_values = if self.values { 0 } else { 8 };
         self.todo = 0;
-        let Named { nodes, values } = &self.names.shared;
+        let Named { nodes, values, .. } = &self.names.shared;
         nodes.iter().for_each(|at| self.naming.name_node(state.words[*at]));
         values.iter().for_each(|at| self.naming.name_value(state.words[*at]));
         self.close(subject, state)
     }
 
     /// Names what the nodes hold that have a name.
+    #[inline]
     fn close(&mut self, subject: &Subject, state: &State) -> Result<(), TooManyNodes> {
+        match self.todo < self.naming.nodes.len() {
+            true => self.close_more(subject, state),
+            false => Ok(()),
+        }
+    }
+
+    fn close_more(&mut self, subject: &Subject, state: &State) -> Result<(), TooManyNodes> {
         let stride = subject.machine.node_stride();
         while let Some(node) = self.naming.nodes.get(self.todo).copied().flatten() {
             self.todo += 1;
             let node = node as usize;
             let cells = &state.heap[node * stride..(node + 1) * stride];
             let mask = self.naming.readable.get(node).copied().unwrap_or(u64::MAX);
-            let Named { nodes, values } = &self.names.structs[(cells[0] & (FREED - 1)) as usize];
+            let Named { nodes, values, .. } =
+                &self.names.structs[(cells[0] & (FREED - 1)) as usize];
             let is_read = |at: &&usize| mask >> **at & 1 == 1;
             nodes.iter().filter(is_read).for_each(|at| self.naming.name_node(cells[at + 1]));
             values.iter().filter(is_read).for_each(|at| self.naming.name_value(cells[at + 1]));
@@ -278,23 +318,28 @@ impl Canonical {
     /// Sorts the threads of each role by what they know; notes those that look alike. Most differ
     /// in where they stand, so the rest is looked at only of those that do not.
     fn sort(&mut self, subject: &Subject, state: &State) {
-        let roles = &subject.machine.steps.threads;
+        // The role of each thread above its location.
+        let mut stands = [0; MAX_THREADS];
+        let threads = stands.iter_mut().zip(&self.roles).zip(&self.naming.locations);
+        threads.for_each(|((at, role), location)| *at = role << 32 | u64::from(*location));
         let mut order = std::mem::take(&mut self.naming.order);
-        let stands = |thread: &usize| (roles[*thread].role, self.naming.locations[*thread]);
         // Most steps leave it as it was.
-        if !order.is_sorted_by_key(stands) {
-            order.put_in_order_by_key(stands);
+        if !stands[..order.len()].is_sorted() {
+            order.put_in_order_by_key(|thread| stands[*thread]);
         }
         let mut keys = std::mem::take(&mut self.keys);
         let mut start = 0;
         while start < order.len() {
-            let first = stands(&order[start]);
-            let end = start + order[start..].iter().take_while(|t| stands(t) == first).count();
+            let first = stands[order[start]];
+            let mut end = start + 1;
+            while end < order.len() && stands[order[end]] == first {
+                end += 1;
+            }
             if end - start > 1 {
                 let group = &mut order[start..end];
                 group.iter().for_each(|t| self.describe(subject, state, *t, &mut keys[*t]));
                 group.put_in_order_by(|a, b| keys[*a].cmp(&keys[*b]));
-                let idle = subject.locations[first.1 as usize].idle;
+                let idle = subject.locations[first as u32 as usize].idle;
                 alike(group, &keys, &mut |from, to| {
                     let alike = &group[from..to];
                     let unnamed = alike.iter().all(|t| self.named >> t & 1 == 0);
@@ -364,7 +409,7 @@ impl Canonical {
         state: &State,
         mentioned: u8,
     ) -> Result<(), TooManyNodes> {
-        let Named { nodes, values } = &self.names.arrays;
+        let Named { nodes, values, .. } = &self.names.arrays;
         for at in nodes {
             let source = self.naming.source(subject.thread_array(*at), *at);
             self.naming.name_node(state.words[source]);
@@ -378,12 +423,10 @@ impl Canonical {
             let thread = self.naming.order[place];
             let words = &state.words[subject.machine.register_base(thread)..];
             let location = self.naming.locations[thread] as usize;
-            let Named { nodes, values } = &self.names.registers[location];
+            let Named { nodes, values, .. } = &self.names.registers[location];
             nodes.iter().for_each(|register| self.naming.name_node(words[*register]));
             values.iter().for_each(|register| self.naming.name_value(words[*register]));
-            if self.todo < self.naming.nodes.len() {
-                self.close(subject, state)?;
-            }
+            self.close(subject, state)?;
         }
         if !self.heap {
             self.keep_numbers();
@@ -433,6 +476,7 @@ impl Canonical {
             threads[*thread] = place as u8;
         }
         (self.naming.order.len()..MAX_THREADS).for_each(|t| threads[t] = t as u8);
+        let used = usize::from(self.naming.named_values);
         let (mut open, mut count) = ([0; 8], 0);
         let mut left = mentioned;
         while left != 0 {
@@ -444,7 +488,6 @@ impl Canonical {
             }
         }
         let open = &mut open[..count];
-        let used = usize::from(self.naming.named_values);
         loop {
             let mut values = self.naming.values;
             for (i, value) in open.iter().enumerate() {
@@ -519,6 +562,7 @@ impl Named {
             match kind.scalar {
                 Scalar::Ref(_) => named.nodes.push(at),
                 Scalar::Value => named.values.push(at),
+                Scalar::Tid => named.threads.push(at),
                 _ => {}
             }
         }
@@ -576,30 +620,6 @@ fn alike(group: &[usize], keys: &[Vec<u64>], tell: &mut dyn FnMut(usize, usize))
         }
         from += same;
     }
-}
-
-/// The threads whose numbers occur somewhere, as a mask; what nobody can reach any more counts,
-/// too.
-pub fn named_threads(subject: &Subject, state: &State) -> u32 {
-    let machine = &subject.machine;
-    let mut named = 0;
-    let mut note = |kind: Kind, word: i32| {
-        if kind.scalar == Scalar::Tid && word != NULL {
-            named |= 1 << word;
-        }
-    };
-    machine.steps.shared.iter().zip(&state.words).for_each(|(slot, word)| note(slot.kind, *word));
-    for thread in 0..machine.thread_count() {
-        let base = machine.register_base(thread);
-        let location = &subject.locations[subject.location(state, thread) as usize];
-        let registers = location.registers.iter();
-        registers.for_each(|(reg, kind)| note(*kind, state.words[base + *reg as usize]));
-    }
-    for cells in state.heap.chunks(machine.node_stride()).filter(|cells| cells[0] != VACANT) {
-        let layout = &machine.steps.structs[(cells[0] & (FREED - 1)) as usize];
-        layout.slots.iter().zip(&cells[1..]).for_each(|(slot, word)| note(slot.kind, *word));
-    }
-    named
 }
 
 /// The next permutation in the order of words; after the last one the first, and `false`.

@@ -7,7 +7,7 @@
 
 use crate::configurations::MAX_THREADS;
 use crate::options::Reductions;
-use crate::pack::{Packer, Unpacker, width};
+use crate::pack::{Packer, Unpacker, Writer, width};
 use crate::subject::Subject;
 use seriatim_lang::machine::{FREED, State, VACANT};
 use seriatim_lang::steps::{MINUS_INF, NULL, PLUS_INF, Slot, ThreadArray};
@@ -54,12 +54,22 @@ pub struct Naming {
 impl Naming {
     /// Notes at which places the threads stand in their order.
     pub fn arrange(&mut self) {
-        self.places.resize(self.order.len(), 0);
         let order = self.order.iter().enumerate();
         order.for_each(|(place, thread)| self.places[*thread] = place);
     }
 
+    /// A naming for so many threads.
+    pub fn for_threads(count: usize) -> Naming {
+        Naming {
+            locations: vec![0; count],
+            order: (0..count).collect(),
+            places: vec![0; count],
+            ..Naming::default()
+        }
+    }
+
     /// The shared slot whose content is written at a slot: arrays by thread go with their threads.
+    #[inline]
     pub fn source(&self, array: Option<ThreadArray>, slot: usize) -> usize {
         let Some(ThreadArray { first, stride }) = array else { return slot };
         let (first, stride) = (first as usize, stride as usize);
@@ -136,6 +146,7 @@ impl Codec {
         let widths = widths(naming.nodes.len() as u32);
         let words = state.words.as_slice();
         into.clear();
+        let mut into = into.writer();
         into.put(0, COUNT_BITS);
         into.put(naming.nodes.len() as u32, COUNT_BITS);
         for thread in &naming.order {
@@ -143,14 +154,15 @@ impl Codec {
         }
         for field in &self.shared {
             let source = naming.source(subject.thread_array(field.at), field.at);
-            self.put(*field, words[source], naming, widths, into);
+            self.put(field, words[source], naming, widths, &mut into);
         }
         for thread in &naming.order {
             let words = &words[machine.register_base(*thread)..];
             for field in &self.registers[naming.locations[*thread] as usize] {
-                self.put(*field, words[field.at], naming, widths, into);
+                self.put(field, words[field.at], naming, widths, &mut into);
             }
         }
+        into.end();
     }
 
     /// Writes the nodes of a state behind its first part.
@@ -163,6 +175,7 @@ impl Codec {
     ) {
         let stride = subject.machine.node_stride();
         let widths = widths(naming.nodes.len() as u32);
+        let mut into = into.writer();
         for node in &naming.nodes {
             let Some(node) = node else {
                 into.put(0, self.tag_bits);
@@ -179,13 +192,14 @@ impl Codec {
             let mut mask = naming.readable.get(*node as usize).copied().unwrap_or(u64::MAX);
             for (field, word) in fields {
                 if mask & 1 == 1 {
-                    self.put(*field, *word, naming, widths, into);
+                    self.put(field, *word, naming, widths, &mut into);
                 } else {
                     into.put(0, field.bits(widths));
                 }
                 mask >>= 1;
             }
         }
+        into.end();
     }
 
     /// Reads a state: threads, nodes and values under the names under which they were written.
@@ -233,7 +247,14 @@ impl Codec {
     }
 
     #[inline(always)]
-    fn put(&self, field: Field, word: i32, naming: &Naming, widths: Widths, into: &mut Packer) {
+    fn put(
+        &self,
+        field: &Field,
+        word: i32,
+        naming: &Naming,
+        widths: Widths,
+        into: &mut Writer<'_>,
+    ) {
         let bits = field.bits(widths);
         // Also a register that was never written, though there is a way, which no run takes, on which
         // it is read.
@@ -272,7 +293,8 @@ impl Codec {
 }
 
 impl Field {
-    fn bits(self, widths: Widths) -> u32 {
+    #[inline(always)]
+    fn bits(&self, widths: Widths) -> u32 {
         if self.sort == Sort::Node { widths[usize::from(self.nullable)] } else { self.bits }
     }
 }

@@ -462,6 +462,7 @@ impl Configurations {
         Ok(closed.into_iter().filter(|c| !later.contains(c)).collect())
     }
 
+    #[inline]
     fn push_effects(
         &self,
         context: &mut Context<'_>,
@@ -469,7 +470,21 @@ impl Configurations {
         thread: usize,
         into: &mut Vec<Config>,
     ) -> Result<(), SpecStop> {
-        let Status::Called(operation) = Status::of(status(config, thread)) else { return Ok(()) };
+        match Status::of(status(config, thread)) {
+            Status::Called(operation) => {
+                self.push_effects_of(context, config, (thread, operation), into)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn push_effects_of(
+        &self,
+        context: &mut Context<'_>,
+        config: Config,
+        (thread, operation): (usize, u16),
+        into: &mut Vec<Config>,
+    ) -> Result<(), SpecStop> {
         let state = (config >> STATE_SHIFT) as u32;
         let who = if self.mode == Mode::Compat { thread as u8 } else { 0 };
         let key = (state, operation, who);

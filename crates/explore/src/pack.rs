@@ -4,27 +4,55 @@
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Packer {
     words: Vec<u32>,
+    rest: Rest,
+}
+
+/// The bits that do not make a word yet.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+struct Rest {
     current: u64,
     filled: u32,
+}
+
+/// Someone who writes. It has the last bits at hand: most numbers complete no word.
+pub struct Writer<'p> {
+    packer: &'p mut Packer,
+    rest: Rest,
+}
+
+impl Writer<'_> {
+    /// Writes the lowest `width` bits (at most 32) of a number.
+    #[inline(always)]
+    pub fn put(&mut self, number: u32, width: u32) {
+        let Rest { current, filled } = &mut self.rest;
+        *current |= u64::from(number) << *filled;
+        *filled += width;
+        if *filled >= 32 {
+            self.packer.words.push(*current as u32);
+            *current >>= 32;
+            *filled -= 32;
+        }
+    }
+
+    /// Leaves the last bits to whoever writes next.
+    #[inline(always)]
+    pub fn end(self) {
+        self.packer.rest = self.rest;
+    }
 }
 
 impl Packer {
     /// Forgets everything written.
     pub fn clear(&mut self) {
         self.words.clear();
-        (self.current, self.filled) = (0, 0);
+        self.rest = Rest::default();
     }
 
-    /// Writes the lowest `width` bits (at most 32) of a number.
-    #[inline]
-    pub fn put(&mut self, number: u32, width: u32) {
-        self.current |= u64::from(number) << self.filled;
-        self.filled += width;
-        if self.filled >= 32 {
-            self.words.push(self.current as u32);
-            self.current >>= 32;
-            self.filled -= 32;
-        }
+    /// Goes on writing, up to [`Writer::end`].
+    #[inline(always)]
+    pub fn writer(&mut self) -> Writer<'_> {
+        let rest = self.rest;
+        Writer { packer: self, rest }
     }
 
     /// The words that are complete so far.
@@ -34,9 +62,9 @@ impl Packer {
 
     /// The words, the last one filled up with zeros.
     pub fn finish(&mut self) -> &mut [u32] {
-        if self.filled > 0 {
-            self.words.push(self.current as u32);
-            (self.current, self.filled) = (0, 0);
+        if self.rest.filled > 0 {
+            self.words.push(self.rest.current as u32);
+            self.rest = Rest::default();
         }
         &mut self.words
     }
@@ -83,7 +111,12 @@ mod tests {
     fn what_is_packed_comes_out_again() {
         let numbers = [(5, 3), (0, 0), (1, 1), (0xffff_ffff, 32), (77, 9), (2, 2), (123_456, 20)];
         let mut packer = Packer::default();
-        numbers.iter().for_each(|(n, w)| packer.put(*n, *w));
+        let (first, second) = numbers.split_at(3);
+        for part in [first, second] {
+            let mut writer = packer.writer();
+            part.iter().for_each(|(n, w)| writer.put(*n, *w));
+            writer.end();
+        }
         let words = packer.finish().to_vec();
         let mut unpacker = Unpacker::new(&words);
         for (number, width) in numbers {

@@ -40,6 +40,8 @@ use std::thread::Builder;
 
 /// How many states of each shard are expanded in a round.
 const PORTION: usize = 64;
+/// How many words a parcel has room for at first.
+const PARCEL: usize = 64;
 /// A round of fewer states is not worth waking the other workers.
 const WORTHWHILE: u32 = 512;
 
@@ -221,6 +223,9 @@ impl<'s> Search<'s> {
                 let target = shard_of(hash);
                 sent |= 1 << target;
                 let parcel = &mut parcels[target];
+                if parcel.capacity() == 0 {
+                    parcel.reserve(PARCEL);
+                }
                 parcel.extend([hash as u32, orbit.len() as u32]);
                 parcel.extend(orbit.iter().map(|(_, set)| set.0));
                 parcel.extend_from_slice(key);

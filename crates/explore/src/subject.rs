@@ -46,11 +46,16 @@ pub struct Subject {
     pub locations: Vec<Location>,
     /// For each position, its locations by caller.
     numbers: Vec<Vec<(u32, u32)>>,
+    /// For each position the only location that it has, or [`SEVERAL`].
+    only: Vec<u32>,
     /// Whether the variables of a thread count for ever, as in the models of PAT.
     keeps_object: bool,
     /// For each shared slot the array by thread in which it lies.
     arrays: Vec<Option<ThreadArray>>,
 }
+
+/// A position with other than one location.
+const SEVERAL: u32 = u32::MAX;
 
 struct SpecMethod {
     index: usize,
@@ -116,6 +121,7 @@ impl Subject {
             methods,
             locations: vec![],
             numbers: vec![],
+            only: vec![],
             keeps_object: options.mode == Mode::Compat,
             arrays: vec![],
         };
@@ -137,14 +143,19 @@ impl Subject {
     }
 
     /// The number of the location at which a thread rests.
+    #[inline]
     pub fn location(&self, state: &State, thread: usize) -> u32 {
         let base = self.machine.thread_base(thread);
-        let (pc, caller) = (state.words[base] as u32, state.words[base + 1] as u32);
-        let here = &self.numbers[pc as usize];
-        match here.as_slice() {
-            [(_, number)] => *number,
-            several => several.iter().find(|(c, _)| *c == caller).map_or(0, |(_, n)| *n),
+        let pc = state.words[base] as u32;
+        match self.only[pc as usize] {
+            SEVERAL => self.location_of_caller(pc, state.words[base + 1] as u32),
+            number => number,
         }
+    }
+
+    fn location_of_caller(&self, pc: u32, caller: u32) -> u32 {
+        let mut here = self.numbers[pc as usize].iter();
+        here.find(|(c, _)| *c == caller).map_or(0, |(_, number)| *number)
     }
 
     /// The array by thread in which a shared slot lies.
@@ -222,6 +233,11 @@ impl Subject {
         for (number, location) in found.iter().enumerate() {
             numbers[location.pc.0 as usize].push((location.caller.0, number as u32));
         }
+        let only = numbers.iter().map(|here| match here[..] {
+            [(_, number)] => number,
+            _ => SEVERAL,
+        });
+        self.only = only.collect();
         self.numbers = numbers;
         self.locations = found;
     }

@@ -3,7 +3,7 @@
 //! writes; what it shares with others is read-only (`subject`, `pure_iterations`, `codec`) or made
 //! for sharing (`configurations`).
 
-use crate::canonical::{Canonical, TooManyNodes, named_threads};
+use crate::canonical::{Canonical, TooManyNodes};
 use crate::codec::{Codec, node_count};
 use crate::configurations::{Configurations, Context, EMPTY, Memos, Message, SetId};
 use crate::deadlock::{Commitment, Known, deadlock};
@@ -378,7 +378,8 @@ impl<'s> Worker<'s> {
             let element = |t: usize| &state.words[first + t * stride..first + (t + 1) * stride];
             element(thread) == element(thread - 1)
         });
-        alike.all(|same| same) && named_threads(subject, state) >> (thread - 1) & 3 == 0
+        alike.all(|same| same)
+            && self.canonical.named_threads(subject, state) >> (thread - 1) & 3 == 0
     }
 
     /// The configuration set after the calls, effects and returns of a step.
