@@ -29,6 +29,7 @@
 use crate::execute::{Execution, Objection};
 use crate::heap_graph::{End, HeapGraph, Item, Time};
 use crate::list_spec::{Given, Held, OnKey};
+use crate::number_spec::MOST;
 use crate::object::{Field, Object, Role, Spec};
 use crate::scalar::{Class, Mark, NodeId, Scalar, Values};
 use crate::state::Operation;
@@ -38,6 +39,8 @@ use crate::state::Operation;
 pub struct Content {
     /// The shared variable from which the list hangs.
     pub root: usize,
+    /// Of a content that is numbers: the variables of the second one and those behind it.
+    pub more: [Option<usize>; MOST - 1],
     /// Whether the first node is a dummy.
     pub behind_dummy: bool,
     /// Whether marked nodes count.
@@ -45,6 +48,16 @@ pub struct Content {
 }
 
 impl Content {
+    /// The variables that hold the content, where it is numbers.
+    pub fn variables(&self) -> impl Iterator<Item = usize> {
+        [Some(self.root)].into_iter().chain(self.more).flatten()
+    }
+
+    /// The content, where it is numbers.
+    pub fn scalars(&self, shared: &[Scalar]) -> Vec<Scalar> {
+        self.variables().map(|variable| shared[variable].plain()).collect()
+    }
+
     /// The nodes and segments that make up the content.
     fn items(&self, spec: Spec, graph: &HeapGraph, time: Time) -> Result<Vec<Item>, Objection> {
         let shared = match time {
@@ -104,8 +117,8 @@ impl Content {
                 None => Ok(false),
             },
             Spec::Number => {
-                let initial = object.number_spec.as_ref().map(|r| r.initial);
-                Ok(initial == Some(graph.shared[self.root]))
+                let initial = object.number_spec.as_ref().map(|r| &r.initial);
+                Ok(initial == Some(&self.scalars(&graph.shared)))
             }
         }
     }

@@ -1,6 +1,7 @@
-//! Objects whose content is one number, boolean or variant: counters, locks, semaphores.
+//! Objects whose content is numbers, booleans or variants: counters, locks, semaphores, pairs.
 //!
-//! The content is the value of one shared variable. *Theorem.* Suppose that every step leaves the
+//! The content is the values of some shared variables, one for each scalar in the state of the
+//! specification. *Theorem.* Suppose that every step leaves the
 //! content as it is, or changes it to what the operation of its thread makes of it, once; that an
 //! operation that changed it returns what it then must; and that one that did not returns what it
 //! would have returned, changing nothing, at some moment since its call. Then every history is
@@ -13,8 +14,9 @@
 //! would be unsound to keep a moment from before the call, to justify a result by a moment at which
 //! the operation would have changed something, or to leave out a view in which a step may happen.
 
+use crate::content::Content;
 use crate::execute::{Execution, Objection};
-use crate::number::{Numbers, equal, is_unbounded};
+use crate::number::{Numbers, equal, is_number, is_unbounded};
 use crate::number_spec::{Becomes, NumberCall, NumberSpec};
 use crate::scalar::Scalar;
 use crate::sort::Told;
@@ -42,7 +44,7 @@ fn outcome(
     number_spec: &NumberSpec,
     state: &State,
     operation: &Operation,
-    content: Scalar,
+    content: &[Scalar],
 ) -> Option<Becomes> {
     let call = called(operation);
     number_spec.outcome(call, content, &state.numbers.facts)
@@ -58,13 +60,13 @@ impl Execution<'_> {
     pub fn account_number(
         &mut self,
         number_spec: &NumberSpec,
-        root: usize,
+        content: &Content,
         operation: &mut Operation,
     ) -> Result<Option<Update>, Objection> {
         let graph = &self.state.graph;
-        let (was, is) = (graph.shared_before[root].plain(), graph.shared[root].plain());
+        let (was, is) = (content.scalars(&graph.shared_before), content.scalars(&graph.shared));
         if was != is {
-            let right = outcome(number_spec, &self.state, operation, was);
+            let right = outcome(number_spec, &self.state, operation, &was);
             let Some((_, result)) = right.filter(|(content, _)| *content == is) else {
                 return Err("the step changes the content as its operation must not".to_owned());
             };
@@ -100,15 +102,15 @@ impl Execution<'_> {
 }
 
 /// Notes the content at this moment, and forgets moments that are of no use.
-pub fn observe(number_spec: &NumberSpec, root: usize, state: &mut State) {
-    let content = state.graph.shared[root].plain();
+pub fn observe(number_spec: &NumberSpec, content: &Content, state: &mut State) {
+    let content = content.scalars(&state.graph.shared);
     let Some(operation) = state.operation.as_ref().filter(|o| !o.ghost.done) else { return };
     let call = called(operation);
     let Numbers { facts, moments, .. } = &mut state.numbers;
     if !moments.contains(&content) {
         moments.push(content);
     }
-    moments.retain(|moment| !number_spec.is_busy(call, *moment, facts));
+    moments.retain(|moment| !number_spec.is_busy(call, moment, facts));
 }
 
 /// Whether an operation may return this.
@@ -118,15 +120,14 @@ pub fn may_return(
     operation: &Operation,
     result: &[Scalar],
 ) -> bool {
-    let result = match result {
-        [] => Scalar::Null,
-        [scalar @ (Scalar::Int(_) | Scalar::Number(..))] => *scalar,
-        _ => return false,
+    if !result.iter().all(|scalar| is_number(*scalar)) {
+        return false;
+    }
+    let right = |moment: &Vec<Scalar>| {
+        let outcome = outcome(number_spec, state, operation, moment);
+        outcome.is_some_and(|(to, told)| to == *moment && told == result)
     };
-    let right = |moment: &Scalar| {
-        outcome(number_spec, state, operation, *moment) == Some((*moment, result))
-    };
-    match state.numbers.answer {
+    match &state.numbers.answer {
         Some(answer) => answer == result,
         None => state.numbers.moments.iter().any(right),
     }

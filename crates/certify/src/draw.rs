@@ -112,10 +112,11 @@ impl<'a> Draw<'a> {
             };
             format!("{} {relation} {}", self.text(fact.first), self.text(fact.second))
         });
-        let moments = all.moments.iter().map(|m| format!("has seen: {}", self.text(*m)));
-        let answer = all.answer.iter().map(|answer| match answer {
-            Scalar::Null => "has taken effect".to_owned(),
-            answer => format!("must return {}", self.text(*answer)),
+        let words = |words: &[Scalar]| words.iter().map(|w| self.text(*w)).collect::<Vec<_>>();
+        let moments = all.moments.iter().map(|m| format!("has seen: {}", words(m).join(", ")));
+        let answer = all.answer.iter().map(|answer| match &answer[..] {
+            [] => "has taken effect".to_owned(),
+            answer => format!("must return {}", words(answer).join(", ")),
         });
         facts.chain(moments).chain(answer).collect()
     }

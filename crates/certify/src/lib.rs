@@ -169,10 +169,12 @@ fn accepted(
 ) -> Result<Accepted, Refusal> {
     let pass = Pass::new(object, certificate).within(work);
     pass.run().map_err(|rejection| Refusal::Proof(rejection.told(program, object)))?;
+    let variables = certificate.content.variables();
+    let names: Vec<&str> = variables.map(|v| object.steps.shared[v].name.as_str()).collect();
     Ok(Accepted {
         views: certificate.views.len(),
         effects: certificate.effects.len(),
-        root: object.steps.shared[certificate.content.root].name.clone(),
+        root: names.join(", "),
         locks_in_order: lock_order::is_kept(program, object, certificate),
     })
 }

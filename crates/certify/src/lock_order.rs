@@ -26,7 +26,8 @@
 //!
 //! Stand-ins do not matter: all that the program of the file does is done by the stand-in, or by one
 //! of several, with the same locks in the same hands (1); so if all stand still, all stand still
-//! there.
+//! there. (But for locks whose sections are one step of the stand-in: who holds one of them waits for
+//! nothing before giving it back, so nobody else waits for it for ever.)
 //!
 //! *What would make it unsound*: a lock that is held and not counted, or not shown by the view; a
 //! lock of the same node twice; a wait for anything but a lock.

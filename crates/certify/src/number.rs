@@ -45,9 +45,9 @@ pub struct Numbers {
     /// What comparisons have said.
     pub facts: Vec<Fact>,
     /// What the content was at moments since the call.
-    pub moments: Vec<Scalar>,
-    /// What an operation that took effect must return; null if nothing.
-    pub answer: Option<Scalar>,
+    pub moments: Vec<Vec<Scalar>>,
+    /// What an operation that took effect must return; the empty list if nothing.
+    pub answer: Option<Vec<Scalar>>,
 }
 
 /// Whether a scalar stands for any whole number, where numbers are the content.
@@ -164,7 +164,8 @@ impl State {
         let operation = operation.flat_map(|o| o.arguments.iter_mut().chain(&mut o.registers));
         let Numbers { facts, moments, answer } = &mut self.numbers;
         let facts = facts.iter_mut().flat_map(|f| [&mut f.first, &mut f.second]);
-        shared.chain(operation).chain(facts).chain(moments).chain(answer)
+        let ghosts = moments.iter_mut().chain(answer).flatten();
+        shared.chain(operation).chain(facts).chain(ghosts)
     }
 
     /// A number of which nothing is known.
@@ -270,11 +271,22 @@ impl Translation {
                 implied(&Fact { first, second, ..*fact }, &state.facts)
             })
         };
-        let moment = |m: &Scalar| self.scalar(*m).is_some_and(|m| state.moments.contains(&m));
-        let answer = view.answer.map(|a| self.scalar(a));
+        let answer = |words: &Vec<Scalar>| words.iter().map(|w| self.scalar(*w)).collect();
+        let answers: Option<Option<Vec<Scalar>>> = view.answer.as_ref().map(answer);
         view.facts.iter().all(fact)
-            && view.moments.iter().all(moment)
-            && answer == state.answer.map(Some)
+            && view.moments.iter().all(|moment| state.moments.iter().any(|m| self.was(moment, m)))
+            && answers == state.answer.clone().map(Some)
+    }
+
+    /// Whether a moment of the view is one of the state. A base that stands nowhere else in the view
+    /// may be any number: each moment speaks of a time of its own.
+    fn was(&self, view: &[Scalar], state: &[Scalar]) -> bool {
+        let mut bases = self.clone();
+        let mut same = |(view, state): (&Scalar, &Scalar)| match *view {
+            Scalar::Number(base, offset) => bases.pair(base, offset, *state),
+            view => view == *state,
+        };
+        view.len() == state.len() && view.iter().zip(state).all(&mut same)
     }
 }
 

@@ -408,11 +408,11 @@ impl<'a> Pass<'a> {
                 return Err("the result was perhaps right at no moment since the call".to_owned());
             }
         } else if let Some(number_spec) = &self.object.number_spec {
-            let root = self.certificate.content.root;
-            let update = run.account_number(number_spec, root, &mut operation)?;
+            let content = &self.certificate.content;
+            let update = run.account_number(number_spec, content, &mut operation)?;
             Noticed::add(&mut noticed.updates, update, view);
             run.state.operation = Some(operation);
-            counter::observe(number_spec, root, &mut run.state);
+            counter::observe(number_spec, content, &mut run.state);
             operation = run.state.operation.take().ok_or("a step of an idle thread")?;
             if let Ended::Returned(result) = ended
                 && !counter::may_return(number_spec, &run.state, &operation, result)
@@ -481,7 +481,7 @@ impl<'a> Pass<'a> {
         let (view, line) = &self.certificate.views[number];
         for update in noticed.updates.keys() {
             let Some(mut state) = update.apply(view) else { continue };
-            counter::observe(number_spec, self.certificate.content.root, &mut state);
+            counter::observe(number_spec, &self.certificate.content, &mut state);
             state.settle();
             if !meets(Some(number), &state) {
                 return Err(Rejection::RecordInterference(*line));

@@ -10,7 +10,8 @@
 //!    bucket in the place of a hash table (by an argument of its own), and with locks in the place of
 //!    ticket locks and of queue locks. `tagged`: with a collector in the place of tagged pointers.
 //! 2. `held`: besides, with locks in the place of words that are used as locks.
-//! 3. `boxed`, `valued`: besides, with what immutable records hold in the place of references to
+//! 3. `whole`, `boxed`, `valued`: besides, with one step for what is written under a lock or while a
+//!    number is odd, with what immutable records hold in the place of references to
 //!    them, and with whole numbers in the place of values.
 //!
 //! Each file states what makes its stand-in one. None of them trusts anything but the steps. A
@@ -26,6 +27,7 @@ mod linked;
 mod served;
 mod tagged;
 mod valued;
+mod whole;
 
 use seriatim_lang::flow;
 use seriatim_lang::steps::{Ex, Instr, Op, Pc, Place, Reg, Root, Slot, Steps};
@@ -55,8 +57,12 @@ pub fn stand_ins(steps: &Steps, by_key: bool) -> Vec<StandIn> {
     let first = tagged.unwrap_or(linked);
     let locked = held::with_locks(&first);
     let nearest = locked.as_ref().unwrap_or(&first);
+    let whole = nearest.structs.is_empty().then(|| whole::with_whole_sections(nearest)).flatten();
+    let whole = whole.map(|whole| idle::without(&whole));
+    let nearest = whole.as_ref().unwrap_or(nearest);
     let contents = boxed::with_contents(nearest);
     let numbers = valued::with_numbers(contents.as_ref().unwrap_or(nearest)).or(contents);
+    let numbers = numbers.or(whole);
     let plain = std::iter::once(first).chain(locked);
     let plain = plain.map(|steps| StandIn { steps, numbers_for_values: false });
     plain.chain(numbers.map(|steps| StandIn { steps, numbers_for_values: true })).collect()

@@ -171,9 +171,9 @@ pub enum Place {
     Own,
     /// The content of a cell when a record was installed in it.
     Base,
-    /// The content of an object that is a number, at a moment.
+    /// The content of an object that is numbers, at a moment.
     Moment,
-    /// What an operation on a number must return.
+    /// What an operation on numbers must return.
     Answer,
 }
 
@@ -225,8 +225,7 @@ impl Place {
                     | Scalar::Thread(_)
             ),
             Place::Base => matches!(scalar, Scalar::Null | Scalar::Value(_)),
-            Place::Moment => is_number(scalar),
-            Place::Answer => scalar == Scalar::Null || is_number(scalar),
+            Place::Moment | Place::Answer => is_number(scalar),
         }
     }
 }
@@ -274,8 +273,8 @@ pub fn ill_sorted(object: &Object, state: &State) -> Option<String> {
     all.extend(state.registers().iter().map(of(Place::Register)));
     all.extend(state.records.iter().flat_map(|r| &r.fields).map(of(Place::Field)));
     all.extend(state.own.iter().map(of(Place::Own)));
-    all.extend(state.numbers.moments.iter().map(of(Place::Moment)));
-    all.extend(state.numbers.answer.iter().map(of(Place::Answer)));
+    all.extend(state.numbers.moments.iter().flatten().map(of(Place::Moment)));
+    all.extend(state.numbers.answer.iter().flatten().map(of(Place::Answer)));
     let exists = |scalar: Scalar| match scalar {
         Scalar::Node(id) => (id.0 as usize) < state.graph.nodes.len(),
         Scalar::Record(id) => (id.0 as usize) < state.records.len(),

@@ -34,11 +34,18 @@ use crate::value::{Attr, Class, TRACKED, Val, Values, attrs, only};
 use crate::view::{Busy, Ghost, Segment, View};
 use seriatim_lang::types::Scalar;
 
+/// The most words of a content that is numbers.
+pub const WORDS: usize = 4;
+/// So many ways are tried to find the words of such a content among the shared variables.
+const GUESSES: usize = 24;
+
 /// Which nodes make up the content.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Abstraction {
     /// The shared variable from which they are reached.
     pub root: usize,
+    /// Of a content that is numbers, the variables of the second word and those behind it.
+    pub others: [Option<u8>; WORDS - 1],
     /// Where the content begins.
     pub begin: Begin,
     /// Which nodes count.
@@ -108,7 +115,11 @@ impl Abstraction {
             Kind::Number => is_finite(model.steps.shared[*g].kind),
             _ => model.is_reference(*g),
         };
-        let roots = (0..model.steps.shared.len()).filter(is_root);
+        let roots: Vec<usize> = (0..model.steps.shared.len()).filter(is_root).collect();
+        let words = model.number.as_ref().map_or(1, |spec| spec.initial.len());
+        if words > 1 {
+            return several(model, &roots, words);
+        }
         let begins: &[Begin] = match model.kind {
             Kind::Set | Kind::Cell | Kind::Number => &[Begin::AtRoot],
             Kind::Stack => &[Begin::AtRoot, Begin::BehindDummy],
@@ -123,11 +134,31 @@ impl Abstraction {
             for begin in begins {
                 for counted in counted {
                     let (begin, counted) = (*begin, *counted);
-                    found.push(Abstraction { root, begin, counted, paths: Paths::Untold });
+                    found.push(Abstraction { begin, counted, ..Abstraction::at(&[root]) });
                 }
             }
         }
         found
+    }
+
+    /// The content in these variables.
+    fn at(roots: &[usize]) -> Abstraction {
+        let mut others = [None; WORDS - 1];
+        for (other, root) in others.iter_mut().zip(&roots[1..]) {
+            *other = Some(*root as u8);
+        }
+        let (begin, counted) = (Begin::AtRoot, Counted::Reachable);
+        Abstraction { root: roots[0], others, begin, counted, paths: Paths::Untold }
+    }
+
+    /// The variables of all words of the content.
+    pub fn roots(&self) -> impl Iterator<Item = usize> + '_ {
+        std::iter::once(self.root).chain(self.others.iter().flatten().map(|root| *root as usize))
+    }
+
+    /// The names of these variables.
+    pub fn names(&self, model: &Model) -> Vec<String> {
+        self.roots().map(|root| model.steps.shared[root].name.clone()).collect()
     }
 
     /// The same content, with effects that tell more.
@@ -139,7 +170,8 @@ impl Abstraction {
     pub fn text(&self, model: &Model) -> String {
         let root = &model.steps.shared[self.root].name;
         if model.kind == Kind::Number {
-            return format!("the value of `{root}`");
+            let several = if self.others[0].is_some() { "s" } else { "" };
+            return format!("the value{several} of `{}`", self.names(model).join("`, `"));
         }
         if model.kind == Kind::Cell {
             return match model.descriptor().map(|d| &model.steps.shared[d].name) {
@@ -159,6 +191,20 @@ impl Abstraction {
         };
         format!("{counted} from `{root}`{begin}")
     }
+}
+
+/// The first contents of several variables that begin right, in the order of the variables.
+fn several(model: &Model, roots: &[usize], words: usize) -> Vec<Abstraction> {
+    let mut all: Vec<Vec<usize>> = vec![vec![]];
+    for _ in 0..words {
+        let longer = |some: &Vec<usize>| {
+            let new = roots.iter().filter(|root| !some.contains(root));
+            let longer = new.map(|root| [&some[..], &[*root]].concat());
+            longer.filter(|some| counter::may_begin(model, some)).collect::<Vec<_>>()
+        };
+        all = all.iter().flat_map(longer).take(GUESSES).collect();
+    }
+    all.iter().map(|roots| Abstraction::at(roots)).collect()
 }
 
 /// A piece of a sequence.

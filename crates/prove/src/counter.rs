@@ -1,7 +1,8 @@
-//! Objects whose content is one number: counters, and whatever else [`crate::number_spec`]
-//! understands. The checks on every step, and what other threads see of a step.
+//! Objects whose content is numbers: counters, and whatever else [`crate::number_spec`] understands.
+//! The checks on every step, and what other threads see of a step.
 //!
-//! The content is the value of one shared variable. *Theorem.* Let every step leave the content as
+//! The content is the values of some shared variables, one for each word of the state of the
+//! specification. *Theorem.* Let every step leave the content as
 //! it is, or change it to what the operation of its thread makes of it by the specification, once
 //! per operation. Let an operation that changed it return what the specification says for that
 //! change, and let one that did not return what it would have returned, without a change, at some
@@ -60,11 +61,23 @@ pub struct Update {
 
 /// Whether the object begins with what its specification says.
 pub fn starts_right(model: &Model, abstraction: &Abstraction) -> bool {
-    let initial = model.initial.words.get(abstraction.root);
-    model.number.as_ref().is_some_and(|spec| Some(&spec.initial) == initial)
+    let roots: Vec<usize> = abstraction.roots().collect();
+    let words = model.number.as_ref().map(|spec| spec.initial.len());
+    words == Some(roots.len()) && may_begin(model, &roots)
 }
 
-fn outcome(model: &Model, view: &View, content: Val) -> Told {
+/// Whether the first words of the content may be in these variables: they begin right.
+pub fn may_begin(model: &Model, roots: &[usize]) -> bool {
+    let begins = |(root, word): (&usize, &i32)| model.initial.words.get(*root) == Some(word);
+    model.number.as_ref().is_some_and(|spec| roots.iter().zip(&spec.initial).all(begins))
+}
+
+/// The content, word by word.
+fn content(abstraction: &Abstraction, view: &View) -> Vec<Val> {
+    abstraction.roots().map(|root| view.globals[root].plain()).collect()
+}
+
+fn outcome(model: &Model, view: &View, content: &[Val]) -> Told {
     match (&model.number, &view.busy) {
         (Some(spec), Some(busy)) => {
             spec.outcome(busy.method as usize, &busy.args, content, &view.numbers.facts)
@@ -80,12 +93,11 @@ pub fn advance(
     before: &View,
     after: &mut View,
 ) -> Result<(), Obstacle> {
-    let content = |view: &View| view.globals[abstraction.root].plain();
-    let (old, new) = (content(before), content(after));
+    let (old, new) = (content(abstraction, before), content(abstraction, after));
     if old == new {
         return Ok(());
     }
-    let told = outcome(model, after, old);
+    let told = outcome(model, after, &old);
     let busy = after.busy.as_mut().ok_or(Obstacle::IllegalChange)?;
     match told {
         Told::Becomes(content, result) if content == new && !busy.ghost.done => {
@@ -101,7 +113,7 @@ pub fn advance(
 /// Adds the moment at hand; leaves out moments at which the operation surely waits or changes
 /// something.
 pub fn observe(model: &Model, abstraction: &Abstraction, view: &mut View) {
-    let content = view.globals[abstraction.root].plain();
+    let content = content(abstraction, view);
     if view.busy.as_ref().is_none_or(|b| b.ghost.done) {
         return;
     }
@@ -109,8 +121,9 @@ pub fn observe(model: &Model, abstraction: &Abstraction, view: &mut View) {
     if !moments.contains(&content) {
         moments.push(content);
     }
-    moments.retain(|moment| match outcome(model, view, *moment) {
-        Told::Becomes(to, _) => compare(to, *moment, &view.numbers.facts).equal != Some(false),
+    let differ = |(a, b): (&Val, &Val)| compare(*a, *b, &view.numbers.facts).equal == Some(false);
+    moments.retain(|moment| match outcome(model, view, moment) {
+        Told::Becomes(to, _) => !to.iter().zip(moment).any(differ),
         Told::Unclear => true,
         Told::Waits => false,
     });
@@ -119,13 +132,11 @@ pub fn observe(model: &Model, abstraction: &Abstraction, view: &mut View) {
 
 /// Whether the operation may return this.
 pub fn is_justified(model: &Model, view: &View, result: &[Val]) -> bool {
-    let result = match result {
-        [] => Val::Null,
-        [one] if *one != Val::Null => *one,
-        _ => return false,
+    let right = |moment: &Vec<Val>| match outcome(model, view, moment) {
+        Told::Becomes(to, told) => to == *moment && told == result,
+        Told::Waits | Told::Unclear => false,
     };
-    let right = |moment: &Val| outcome(model, view, *moment) == Told::Becomes(*moment, result);
-    match view.numbers.answer {
+    match &view.numbers.answer {
         Some(answer) => answer == result,
         None => view.numbers.moments.iter().any(right),
     }

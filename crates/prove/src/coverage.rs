@@ -20,7 +20,7 @@ use seriatim_lang::machine::{Bounds, Machine, Seen, State, Stop};
 use seriatim_lang::range::Range;
 use seriatim_lang::spec::{Datum, Spec};
 use seriatim_lang::steps::{NULL, Op, Reg};
-use seriatim_lang::types::{Kind, Scalar, StructId};
+use seriatim_lang::types::{Kind, Scalar, StructId, Type};
 
 struct Random(u64);
 
@@ -132,7 +132,10 @@ impl Walk<'_> {
             },
             Tracking::Key => {}
             Tracking::Number => {
-                running.numbers.moments.push(Val::Int(state.words[self.abstraction.root]));
+                running
+                    .numbers
+                    .moments
+                    .push(self.numbers(state).into_iter().map(Val::Int).collect());
             }
             Tracking::Colour => {
                 let content = self.content(state);
@@ -218,36 +221,59 @@ impl Walk<'_> {
         }
     }
 
-    /// What a step of `thread` did to a number: the specification says what it must return.
+    /// The words of a content that is numbers.
+    fn numbers(&self, state: &State) -> Vec<i32> {
+        self.abstraction.roots().map(|root| state.words[root]).collect()
+    }
+
+    /// The data of some types that words are, of which each is of one of the kinds.
+    fn data(&self, types: &[&Type], kinds: &[Kind], words: &[i32]) -> Vec<Datum> {
+        let value = Kind { scalar: Scalar::Value, nullable: true };
+        let valued = |kind: &Kind| self.valued && matches!(kind.scalar, Scalar::Int(_));
+        let both = kinds.iter().zip(words).map(|(kind, word)| match (valued(kind), word) {
+            (true, 0) => (value, NULL),
+            (true, word) => (value, *word),
+            (false, word) => (*kind, *word),
+        });
+        let (kinds, words): (Vec<Kind>, Vec<i32>) = both.unzip();
+        let mut at = 0;
+        let data = types.iter().map(|ty| {
+            let begin = at;
+            at += ty.width(1) as usize;
+            Datum::from_scalars(ty, &kinds[begin..at], &words[begin..at])
+        });
+        data.collect()
+    }
+
+    /// What a step of `thread` did to numbers: the specification says what it must return.
     fn number_effect(&mut self, thread: usize, from: &State) {
-        let root = self.abstraction.root;
-        let valued = self.valued;
-        let datum_of = |kind: Kind, word: i32| match (kind.scalar, word) {
-            (Scalar::Int(_), 0) if valued => Datum::Null,
-            (Scalar::Int(_), word) if valued => Datum::Value(word),
-            _ => Datum::from_scalar(kind, word),
-        };
-        let kind = self.model.steps.shared[root].kind;
-        let datum = |word: i32| datum_of(kind, word);
-        let (old, new) = (from.words[root], self.state.words[root]);
+        let (old, new) = (self.numbers(from), self.numbers(&self.state));
         if old == new {
             return;
         }
-        let running = self.running[thread].as_mut().expect("it is running");
-        let method = &self.model.steps.methods[running.method as usize];
-        let args = method.params.iter().zip(&running.args);
-        let args: Vec<Datum> = args.map(|(kind, word)| datum_of(*kind, *word)).collect();
+        let info = self.spec.info();
+        let types: Vec<&Type> = info.vars.iter().map(|var| &var.ty).collect();
+        let roots = self.abstraction.roots();
+        let kinds: Vec<Kind> = roots.map(|root| self.model.steps.shared[root].kind).collect();
+        let (old, new) = (self.data(&types, &kinds, &old), self.data(&types, &kinds, &new));
+        let called = self.running[thread].as_ref().expect("it is running");
+        let method = &self.model.steps.methods[called.method as usize];
         let number = self.spec.method(&method.name).expect("specified");
-        let outcomes = self.spec.outcomes(&vec![datum(old)], number, &args).expect("it runs");
+        let params: Vec<&Type> = info.methods[number].params.iter().map(|p| &p.ty).collect();
+        let args = self.data(&params, &method.params, &called.args);
+        let outcomes = self.spec.outcomes(&old, number, &args).expect("it runs");
         let [(after, result)] = outcomes.as_slice() else { panic!("one outcome") };
-        assert_eq!(*after, vec![datum(new)], "a wrong change");
-        assert!(!running.ghost.done, "a second effect");
+        assert_eq!(*after, new, "a wrong change");
         let mut words = Vec::new();
-        result.scalars(&mut words);
+        if *result != Datum::unit() {
+            result.scalars(&mut words);
+        }
+        let running = self.running[thread].as_mut().expect("it is running");
+        assert!(!running.ghost.done, "a second effect");
         running.ghost.done = true;
         running.numbers.moments.clear();
         let number = |n: &i32| Val::Int(if *n == NULL { 0 } else { *n });
-        running.numbers.answer = Some(words.first().map_or(Val::Null, number));
+        running.numbers.answer = Some(words.iter().map(number).collect());
     }
 
     /// Two operations that met: the step changed another thread's element of an array.
@@ -524,7 +550,7 @@ fn fits(general: &View, exact: &View) -> bool {
         return false;
     }
     let mut bases: Vec<Option<i64>> = vec![None; 256];
-    let mut meant = |general: Val, exact: Val| match (general, exact) {
+    let meant = |bases: &mut Vec<Option<i64>>, general: Val, exact: Val| match (general, exact) {
         (Val::Num(base, offset), Val::Int(n)) => {
             let base = &mut bases[base as usize];
             let number = i64::from(n) - i64::from(offset);
@@ -537,15 +563,23 @@ fn fits(general: &View, exact: &View) -> bool {
         v.globals.iter().chain(busy).copied().collect()
     };
     let mut pairs = places(general).into_iter().zip(places(exact));
-    if !pairs.all(|(general, exact)| meant(general, exact)) {
+    if !pairs.all(|(general, exact)| meant(&mut bases, general, exact)) {
         return false;
     }
-    let answered = match (general.numbers.answer, exact.numbers.answer) {
-        (Some(general), Some(exact)) => meant(general, exact),
+    let all = |general: &[Val], exact: &[Val], bases: &mut Vec<Option<i64>>| {
+        let mut pairs = general.iter().zip(exact);
+        general.len() == exact.len() && pairs.all(|(g, e)| meant(bases, *g, *e))
+    };
+    let answered = match (&general.numbers.answer, &exact.numbers.answer) {
+        (Some(general), Some(exact)) => all(general, exact, &mut bases),
         (general, exact) => general == exact,
     };
-    let was = |moment: &Val| exact.numbers.moments.iter().any(|m| meant(*moment, *m));
-    let moments = general.numbers.moments.iter().all(was);
+    // A base that stands in one moment only is any number: it is picked anew for each.
+    let moments = general
+        .numbers
+        .moments
+        .iter()
+        .all(|moment| exact.numbers.moments.iter().any(|m| all(moment, m, &mut bases.clone())));
     let holds = |fact: &Fact| {
         let number = |base: u8| bases[base as usize].unwrap_or(0);
         let difference = number(fact.a) - fact.b.map_or(0, number);
@@ -593,7 +627,7 @@ fn compare(
             model,
             machine,
             spec,
-            valued: matches!(spec.initial().as_deref(), Ok([Datum::Null])),
+            valued: begins_with_null(spec),
             abstraction: invariant.1,
             tracked: random.below(3) as i32,
             state: model.initial.clone(),
@@ -622,6 +656,12 @@ fn compare(
         }
     }
     compared
+}
+
+fn begins_with_null(spec: &Spec) -> bool {
+    let mut words = Vec::new();
+    spec.initial().expect("it begins").iter().for_each(|datum| datum.scalars(&mut words));
+    words.contains(&NULL)
 }
 
 /// Lets clients of objects with numbers call with few of them: a run picks one anyway.

@@ -33,7 +33,7 @@ impl Proof {
             "seriatim certificate 1\nprogram {} {:016x}\ncontent {} {begin} {counted}",
             model.steps.name,
             hash(&listing),
-            self.root
+            self.abstraction.names(&model).join(",")
         );
         for view in &self.views {
             text.push_str("\nview ");
@@ -158,10 +158,11 @@ fn write_numbers(text: &mut String, numbers: &Numbers) {
         .expect("a string takes all");
     });
     text.push_str(" | ");
-    write_words(text, &numbers.moments);
+    write_each(text, ' ', &numbers.moments, |text, moment| write_list(text, moment));
     text.push_str(" | ");
-    match numbers.answer {
-        Some(answer) => write_word(text, answer),
+    match numbers.answer.as_deref() {
+        Some([]) => text.push_str("null"),
+        Some(answer) => write_list(text, answer),
         None => text.push('-'),
     }
 }

@@ -66,7 +66,7 @@ impl View {
             text.extend([fact.a, fact.b.unwrap_or(u8::MAX), fact.relation as u8]);
             text.extend(fact.by.to_le_bytes());
         }
-        moments.iter().chain(answer).for_each(|v| write(text, *v));
+        moments.iter().chain(answer).flatten().for_each(|v| write(text, *v));
     }
 
     /// Widens this view so that it covers another one with the same skeleton; says whether it

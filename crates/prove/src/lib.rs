@@ -110,7 +110,7 @@ fn prove_model(
                 return Outcome::Proved(Proof {
                     abstraction,
                     reduction,
-                    root: model.steps.shared[abstraction.root].name.clone(),
+                    root: abstraction.names(model).join(", "),
                     effects: fixpoint.effects.len(),
                     interference: fixpoint.effects.iter().map(|e| Interference::clone(e)).collect(),
                     shapes: fixpoint.shapes,

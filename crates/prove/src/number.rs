@@ -63,7 +63,8 @@ impl View {
             None => (&mut [][..], &mut [][..]),
         };
         let Numbers { moments, answer, .. } = &mut self.numbers;
-        self.globals.iter_mut().chain(regs).chain(args).chain(moments).chain(answer)
+        let ghosts = moments.iter_mut().chain(answer).flatten();
+        self.globals.iter_mut().chain(regs).chain(args).chain(ghosts)
     }
 
     /// A number that no base of the view has.
@@ -89,15 +90,28 @@ impl View {
 
     /// Names the bases in the order of the places in which they stand; the first place of a base
     /// has the offset 0. What is far from that gets a base of its own, the same for equal numbers.
-    /// A moment whose base nobody names is of no use: no result can be based on it.
+    /// A moment of which nobody names a base is of no use: no result can be based on it. A word of
+    /// another moment whose base nobody names has a base of its own.
     pub fn rename_numbers(&mut self) {
         let Numbers { facts, moments, answer } = std::mem::take(&mut self.numbers);
         let mut names = Names::default();
         self.numbers_mut().for_each(|v| *v = names.name(*v));
-        let mut moments: Vec<Val> = moments.into_iter().filter_map(|v| names.known(v)).collect();
-        moments.sort_unstable();
-        moments.dedup();
-        let answer = answer.map(|v| names.name(v));
+        let known = |moment: Vec<Val>| -> Vec<Option<Val>> {
+            moment.into_iter().map(|v| names.known(v)).collect()
+        };
+        let mut all: Vec<Vec<Option<Val>>> = moments.into_iter().map(known).collect();
+        all.retain(|moment| moment.iter().any(Option::is_some));
+        all.sort_unstable();
+        all.dedup();
+        let told = |less: &[Option<Val>], more: &[Option<Val>]| {
+            less != more && less.iter().zip(more).all(|(less, more)| less.is_none() || less == more)
+        };
+        let most: Vec<_> = all.iter().filter(|m| !all.iter().any(|more| told(m, more))).collect();
+        let moments = most.into_iter().map(|moment| {
+            moment.iter().map(|word| word.unwrap_or_else(|| names.nameless())).collect()
+        });
+        let moments = moments.collect();
+        let answer = answer.map(|words| words.into_iter().map(|v| names.name(v)).collect());
         let facts = translated(&facts, |base| names.translation(base));
         self.numbers = Numbers { facts, moments, answer };
     }
@@ -144,6 +158,18 @@ impl Names {
         self.list.len() as u8 - 1
     }
 
+    /// A base that no number of the view has: none is taken for near.
+    fn unlike(&mut self) -> u8 {
+        let base = self.fresh((u8::MAX - self.next, 0));
+        self.next += 1;
+        base
+    }
+
+    /// A number of which nothing is known, and which stands nowhere else.
+    fn nameless(&mut self) -> Val {
+        Val::Num(self.unlike(), 0)
+    }
+
     fn name(&mut self, value: Val) -> Val {
         match value {
             Val::Num(base, offset) => {
@@ -152,9 +178,7 @@ impl Names {
             Val::Int(n) if n.abs() > LARGEST => {
                 let known = self.constants.iter().find(|c| c.0 == n).map(|c| c.1);
                 let base = known.unwrap_or_else(|| {
-                    // No base has this name, so no number is taken for near.
-                    let base = self.fresh((u8::MAX - self.next, 0));
-                    self.next += 1;
+                    let base = self.unlike();
                     self.constants.push((n, base));
                     base
                 });

@@ -14,6 +14,8 @@
 //! - [`counted`]: a reference with a count that is exchanged with it becomes a plain one, and nodes
 //!   that are recycled are collected;
 //! - [`spin`]: a word that is taken and given back becomes a lock, in a variable or in a node;
+//! - [`section`]: what is written under a lock, or while a number is odd, is written in one step, and
+//!   what is read between two looks at such a number is read in one step;
 //! - [`contents`]: a reference to an immutable record becomes what the record holds;
 //! - [`values`]: values become whole numbers, so that the content of an object may be one.
 //!
@@ -29,6 +31,7 @@ mod contents;
 mod counted;
 mod linked_queue_lock;
 mod queue_lock;
+mod section;
 mod slice;
 mod spin;
 mod tail;
@@ -50,7 +53,8 @@ pub enum Reduction {
     Sliced,
     /// The same, with locks for all words that are used as one.
     Locked,
-    /// The same, with numbers for values and for records that hold one.
+    /// The same, with one step for a section, and with numbers for values and for records that hold
+    /// one.
     Valued,
 }
 
@@ -78,9 +82,10 @@ impl Reduction {
         if self == Reduction::Locked {
             return spins;
         }
+        let sections = steps.structs.is_empty() && section::atomic(steps);
         let records = contents::unboxed(steps);
         let values = values::numbered(steps);
-        records || values
+        sections || records || values
     }
 }
 
@@ -126,6 +131,14 @@ const INNER: u32 = 1 << 30;
 
 /// Puts other code in the place of instructions: `instead` gives it, if there is any.
 fn replace(steps: &mut Steps, instead: impl Fn(Pc, &Instr) -> Option<Vec<Op>>) {
+    replace_each(steps, |pc, instr| {
+        let ops = instead(pc, instr)?;
+        Some(ops.into_iter().map(|op| (op, instr.inside_atomic)).collect())
+    });
+}
+
+/// The same, where it is said of each instruction whether it lies inside an atomic block.
+fn replace_each(steps: &mut Steps, instead: impl Fn(Pc, &Instr) -> Option<Vec<(Op, bool)>>) {
     let mut code: Vec<Instr> = Vec::new();
     let mut begins: Vec<u32> = Vec::new();
     for (at, instr) in steps.code.iter().enumerate() {
@@ -135,7 +148,7 @@ fn replace(steps: &mut Steps, instead: impl Fn(Pc, &Instr) -> Option<Vec<Op>>) {
             code.push(instr.clone());
             continue;
         };
-        for mut op in ops {
+        for (mut op, inside_atomic) in ops {
             targets(&mut op, |to| match to.0.checked_sub(INNER) {
                 // Marked as final: positions of the new code come after those of the old one.
                 Some(number) => Pc(INNER + begin + number),
@@ -143,7 +156,7 @@ fn replace(steps: &mut Steps, instead: impl Fn(Pc, &Instr) -> Option<Vec<Op>>) {
             });
             let decides = matches!(op, Op::Assume(_) | Op::Any { .. } | Op::Choose(_));
             let pauses = instr.pauses && decides;
-            code.push(Instr { op, fused: false, pauses, ..instr.clone() });
+            code.push(Instr { op, inside_atomic, fused: false, pauses, ..instr.clone() });
         }
     }
     begins.push(code.len() as u32);

@@ -257,7 +257,9 @@ fn since_the_call(kind: Kind, view: &View) -> String {
             _ => "the first item was known at some moment",
         });
     }
-    let moments: Vec<String> = view.numbers.moments.iter().map(|v| value(*v)).collect();
+    let moments = view.numbers.moments.iter();
+    let words = |moment: &Vec<Val>| moment.iter().map(|v| value(*v)).collect::<Vec<_>>().join(", ");
+    let moments: Vec<String> = moments.map(words).collect();
     let moments = format!("the content was {}", moments.join(", then or before "));
     if !view.numbers.moments.is_empty() {
         parts.push(&moments);

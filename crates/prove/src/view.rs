@@ -113,15 +113,15 @@ pub struct Ghost {
     pub firsts: u8,
 }
 
-/// What is known about numbers, and about the past of a content that is one.
+/// What is known about numbers, and about the past of a content that is made of them.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Numbers {
     /// What comparisons of unknown numbers have said.
     pub facts: Vec<Fact>,
-    /// Ghost state: what the content was at some moments since the call.
-    pub moments: Vec<Val>,
-    /// Ghost state: what the operation must return, once it has taken effect; `null`, if nothing.
-    pub answer: Option<Val>,
+    /// Ghost state: what the content was at some moments since the call, word by word.
+    pub moments: Vec<Vec<Val>>,
+    /// Ghost state: what the operation must return, once it has taken effect; no words if nothing.
+    pub answer: Option<Vec<Val>>,
 }
 
 /// What the thread is doing.

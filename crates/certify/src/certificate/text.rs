@@ -9,6 +9,7 @@ use crate::content::Content;
 use crate::heap_graph::{Face, HeapGraph, Node, Segment, SegmentId, To};
 use crate::limits::{NODES, PLACES, WORDS};
 use crate::number::{Fact, Numbers, Relation, is_number};
+use crate::number_spec::MOST;
 use crate::object::{Field, Object, Spec, hash};
 use crate::path_constraint::PathConstraint;
 use crate::record::Shape;
@@ -122,7 +123,7 @@ impl Reader<'_> {
         let [root, begin, counted] = words[..] else {
             return Err("three words expected".to_owned());
         };
-        let root = self.variable(root)?;
+        let (root, more) = self.roots(root)?;
         match &self.object.cell {
             Some(cell) if cell.root == root => {}
             Some(_) => return Err("the content is the value of the cell".to_owned()),
@@ -140,7 +141,24 @@ impl Reader<'_> {
             "unmarked" => false,
             _ => return Err("`all` or `unmarked` expected".to_owned()),
         };
-        Ok(Content { root, behind_dummy, counts_marked })
+        Ok(Content { root, more, behind_dummy, counts_marked })
+    }
+
+    /// Reads the variables of the content: of numbers, as many as the specification has, separated
+    /// by commas, all different.
+    fn roots(&self, text: &str) -> Read<(usize, [Option<usize>; MOST - 1])> {
+        let names = text.split(',').map(|name| self.variable(name));
+        let all: Vec<usize> = names.collect::<Read<_>>()?;
+        let wanted = self.object.number_spec.as_ref().map_or(1, |spec| spec.initial.len());
+        let twice = (1..all.len()).any(|at| all[..at].contains(&all[at]));
+        match &all[..] {
+            [root, others @ ..] if all.len() == wanted && !twice => {
+                let mut more = [None; MOST - 1];
+                more.iter_mut().zip(others).for_each(|(place, other)| *place = Some(*other));
+                Ok((*root, more))
+            }
+            _ => Err("as many variables expected as the content has words".to_owned()),
+        }
     }
 
     fn view(&self, parts: &[Vec<&str>]) -> Read<State> {
@@ -210,24 +228,34 @@ impl Reader<'_> {
         }))
     }
 
-    /// Reads `FACTS | MOMENTS | ANSWER`, where the content is a number.
+    /// Reads `FACTS | MOMENTS | ANSWER`, where the content is numbers.
     fn numbers(&self, parts: &[Vec<&str>]) -> Read<Numbers> {
         let (facts, moments, answer) = match (parts, self.object.spec) {
             ([], spec) if spec != Spec::Number => return Ok(Numbers::default()),
             ([facts, moments, answer], Spec::Number) => (facts, moments, answer),
             _ => return Err("six parts expected, nine for a number".to_owned()),
         };
+        let words = |text: &str| text.split(',').map(scalar).collect::<Read<Vec<Scalar>>>();
         let answer = match &answer[..] {
             ["-"] => None,
-            [text] => Some(scalar(text)?),
+            ["null"] => Some(vec![]),
+            [text] => Some(words(text)?),
             _ => return Err("an answer expected".to_owned()),
         };
         at_most(WORDS, facts.len().max(moments.len()), "facts or moments")?;
         Ok(Numbers {
             facts: facts.iter().map(|text| fact(text)).collect::<Read<_>>()?,
-            moments: moments.iter().map(|text| scalar(text)).collect::<Read<_>>()?,
+            moments: moments.iter().map(|text| self.moment(words(text)?)).collect::<Read<_>>()?,
             answer,
         })
+    }
+
+    /// A moment has as many words as the content.
+    fn moment(&self, words: Vec<Scalar>) -> Read<Vec<Scalar>> {
+        match &self.object.number_spec {
+            Some(spec) if spec.initial.len() == words.len() => Ok(words),
+            _ => Err("a moment has as many words as the content".to_owned()),
+        }
     }
 
     fn method(&self, name: &str) -> Read<usize> {

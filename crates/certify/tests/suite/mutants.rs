@@ -10,7 +10,7 @@ use seriatim_certify::{Object, Refusal, certify};
 use seriatim_lang::check;
 use seriatim_prove::{Options, Outcome, prove};
 
-const SHORT: [&str; 14] = [
+const SHORT: [&str; 17] = [
     "treiber",
     "coarse_queue",
     "two_lock_queue",
@@ -25,8 +25,11 @@ const SHORT: [&str; 14] = [
     "boxed_register",
     "hash_set",
     "hash_spin_set",
+    "coarse_pair",
+    "spin_accounts",
+    "seqlock_locked",
 ];
-const LONG: [&str; 14] = [
+const LONG: [&str; 16] = [
     "michael_scott",
     "dglm",
     "coarse_stack",
@@ -41,6 +44,8 @@ const LONG: [&str; 14] = [
     "int_coupling",
     "owner_coupling",
     "ticket_queue",
+    "seqlock_cas",
+    "seqlock_statistics",
 ];
 
 fn names() -> Vec<&'static str> {

@@ -66,6 +66,21 @@ const QUEUED: [&str; 8] = [
 const COUNTED: [&str; 4] =
     ["treiber_versioned", "treiber_versioned_peek", "treiber_versioned_anew", "pool_versioned"];
 
+const SECTIONS: [&str; 6] = [
+    "coarse_pair",
+    "spin_accounts",
+    "ticket_snapshot",
+    "seqlock_cas",
+    "seqlock_locked",
+    "seqlock_statistics",
+];
+/// Broken, and still with sections.
+const BROKEN_SECTIONS: [&str; 3] = [
+    "broken/coarse_pair_two_sections",
+    "broken/coarse_pair_crossed",
+    "broken/ticket_snapshot_plain_update",
+];
+
 /// What is seen of a run from outside.
 #[derive(Clone, PartialEq, Eq, Debug)]
 enum Event {
@@ -237,7 +252,7 @@ fn what_a_program_can_do_its_reduction_can_do() {
     let (runs, most) = if long { (200, usize::MAX) } else { (8, 10) };
     let mut found = 0;
     let all = SLICED.iter().chain(&SPUN).chain(&VALUED).chain(&BROKEN).chain(&TICKETS);
-    for name in all.chain(&QUEUED).chain(&COUNTED) {
+    for name in all.chain(&QUEUED).chain(&COUNTED).chain(&SECTIONS).chain(&BROKEN_SECTIONS) {
         found += compare(name, &check(&source(name)).expect("right"), runs * 2);
         // The mutants of cells are many and alike.
         if TICKETS.contains(name) || VALUED.contains(name) && !long {
@@ -393,6 +408,89 @@ fn what_only_looks_like_a_counted_pointer_stays() {
         let changed = source.replacen(old, new, 1);
         assert_ne!(changed, source, "{old}");
         assert!(frees(&changed), "{new}");
+    }
+}
+
+/// Programs that are near to one with sections and readings, and are none: the number stays.
+#[test]
+fn what_only_looks_like_a_section_or_a_reading_stays() {
+    let (cas, locked) = (source("seqlock_cas"), source("seqlock_locked"));
+    let numbers = |source: &str| {
+        let program = check(source).unwrap_or_else(|e| panic!("{}", e.render(source, "")));
+        let mut steps = lower(&program, 2, None).expect("it lowers");
+        Reduction::Valued.apply(&mut steps, false);
+        steps.shared.iter().any(|slot| slot.name == "seq")
+    };
+    assert!(!numbers(&cas) && !numbers(&locked));
+    let changes = [
+        (&cas, "var seq: int = 0", "var seq: int = 1"),
+        (&cas, "var seq: int = 0", "var seq: int 0..100 = 0"),
+        (&cas, "if s % 2 == 0", "if s % 2 != 0"),
+        (&cas, "if s % 2 == 0", "if s % 3 == 0"),
+        (&cas, "if s % 2 == 0", "if s != 0"),
+        (&cas, "cas(seq, s, s + 1)", "cas(seq, s, s + 2)"),
+        (&cas, "cas(seq, s, s + 1) { return s }", "cas(seq, s, s + 1) { return s + 0 }"),
+        (&cas, "if cas(seq, s, s + 1) { return s }", "seq = s + 1; return s"),
+        (
+            &cas,
+            "if cas(seq, s, s + 1) { return s }",
+            "let t = seq; if cas(seq, s, s + 1) { return t }",
+        ),
+        (&cas, "  right = b\n  seq = s + 2", "  seq = s + 2\n  right = b"),
+        (&cas, "  seq = s + 2", "  seq = s"),
+        (&cas, "  seq = s + 2", "  seq = s + 1"),
+        (&cas, "  seq = s + 2", "  seq = s + 2; seq = s"),
+        (&cas, "  left = a\n", "  left = a; if a == b { return }\n"),
+        (&cas, "  left = a\n", "  left = a; await left == a\n"),
+        (&cas, "  left = a\n", "  left = a; while left != a {}; cas(left, a, b)\n"),
+        (&cas, "if s % 2 == 1", "if s % 2 == 0"),
+        (&cas, "    if s % 2 == 1 { continue }\n", ""),
+        (&cas, "if seq == s { return", "if seq != s { return"),
+        (&cas, "if seq == s { return", "if seq == seq { return"),
+        (&cas, "    if seq == s { return (a, b) }", "    return (a, b)"),
+        (
+            &cas,
+            "    if seq == s { return (a, b) }",
+            "    if a == b { return (a, b) }; if seq == s { return (a, b) }",
+        ),
+        (&cas, "    if seq == s { return (a, b) }", "    if seq == s { return (left, b) }"),
+        (
+            &cas,
+            "    if seq == s { return (a, b) }",
+            "    let t = seq; a = left; if t == s { return (a, b) }",
+        ),
+        (&cas, "    if seq == s { return (a, b) }", "    s = seq; if seq == s { return (a, b) }"),
+        (&cas, "    if seq == s { return (a, b) }", "    let c = a; if seq == s { return (c, b) }"),
+        (&cas, "    if seq == s { return (a, b) }", "    a = null; if seq == s { return (a, b) }"),
+        (&cas, "    let b = right\n", "    let b = right; right = b\n"),
+        (
+            &locked,
+            "  lock(writers)\n  seq = seq + 1\n  left",
+            "  seq = seq + 1\n  lock(writers)\n  left",
+        ),
+        (
+            &locked,
+            "  seq = seq + 1\n  left",
+            "  let s = seq; unlock(writers); lock(writers); seq = s + 1\n  left",
+        ),
+        (
+            &locked,
+            "  right = b\n  seq = seq + 1\n  unlock",
+            "  unlock(writers); lock(writers)\n  right = b\n  seq = seq + 1\n  unlock",
+        ),
+        (&locked, "  right = b\n  seq = seq + 1", "  right = b\n  seq = seq + 2"),
+        (&locked, "var writers: lock", "var writers: lock\nvar others: lock"),
+    ];
+    for (source, old, new) in changes {
+        let mut changed = source.replacen(old, new, 1);
+        if new.contains("others") {
+            let at = changed.rfind("lock(writers)\n  seq").expect("a second section");
+            changed.replace_range(at..at + 13, "lock(others)");
+            let at = changed.rfind("unlock(writers)").expect("its end");
+            changed.replace_range(at..at + 15, "unlock(others)");
+        }
+        assert_ne!(&changed, source, "{old}");
+        assert!(numbers(&changed), "{new}");
     }
 }
 

@@ -9,7 +9,7 @@ const ALL: Counted = Counted::Reachable;
 const UNMARKED: Counted = Counted::ReachableUnmarked;
 
 /// Name, root, and content of what is proved in a moment.
-const QUICK: [(&str, &str, Begin, Counted); 43] = [
+const QUICK: [(&str, &str, Begin, Counted); 49] = [
     ("treiber", "top", Begin::AtRoot, ALL),
     ("coarse_stack", "top", Begin::AtRoot, ALL),
     ("coarse_queue", "head", Begin::BehindDummy, ALL),
@@ -53,6 +53,12 @@ const QUICK: [(&str, &str, Begin, Counted); 43] = [
     ("pool_versioned", "top.0", Begin::AtRoot, ALL),
     ("counted_map", "head", Begin::AtRoot, ALL),
     ("lock_coupling_map", "head", Begin::AtRoot, ALL),
+    ("coarse_pair", "left, right", Begin::AtRoot, ALL),
+    ("spin_accounts", "checking, savings", Begin::AtRoot, ALL),
+    ("ticket_snapshot", "left, right", Begin::AtRoot, ALL),
+    ("seqlock_cas", "left, right", Begin::AtRoot, ALL),
+    ("seqlock_locked", "left, right", Begin::AtRoot, ALL),
+    ("seqlock_statistics", "events, last", Begin::AtRoot, ALL),
 ];
 
 /// The same for what takes longer: hindsight and descriptors.

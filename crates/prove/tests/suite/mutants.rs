@@ -7,7 +7,7 @@ use seriatim_lang::check;
 use seriatim_prove::{Options, Outcome, prove};
 
 /// Algorithms, and how many views their mutants may need in the short run.
-const ALGORITHMS: [(&str, usize); 66] = [
+const ALGORITHMS: [(&str, usize); 72] = [
     ("treiber", 2_500),
     ("two_lock_queue", 2_500),
     ("michael_scott", 2_500),
@@ -74,6 +74,12 @@ const ALGORITHMS: [(&str, usize); 66] = [
     ("lazy_map", 0),
     ("hash_map", 0),
     ("harris_michael_map", 0),
+    ("coarse_pair", 2_000),
+    ("spin_accounts", 2_000),
+    ("ticket_snapshot", 2_000),
+    ("seqlock_cas", 2_000),
+    ("seqlock_locked", 2_000),
+    ("seqlock_statistics", 2_000),
 ];
 
 #[test]
