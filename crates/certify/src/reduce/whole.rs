@@ -15,7 +15,8 @@
 //!    nothing else is shared, and nobody waits;
 //! 5. read data within a section, or after a look s; then it is *pending* and may not be used before
 //!    the next look is compared with s, which was found even, and is equal. Between the two looks, no
-//!    register of what is pending is written.
+//!    register of what is pending is written; between the second one and the comparison, no step is
+//!    made.
 //!
 //! The stand-in opens the block where the section opens, and does not close it before the section does.
 //! It reads what is pending where the looks are compared, in one block, or goes on as if they differed.
@@ -25,7 +26,8 @@
 //! is open, and there is one at most. (2 with a `cas`: the number was even. 2 with a lock: from its look
 //! on, nobody else had the lock, so nobody opened a section, and one that was open would be of somebody
 //! who holds the lock.) If two looks are equal and even, no section was open between them, so data did
-//! not change, and holds what the closed sections left. Let the stand-in execute a section when the
+//! not change, and holds what the closed sections left. The stand-in reads it in a step that follows the
+//! second look at once. Let the stand-in execute a section when the
 //! program closes it: until then nobody uses what it wrote, since whoever reads data has looked before,
 //! and looks again. So the stand-in has the same data whenever no section is open, and reads at the
 //! comparison what the program has read before. A thread that gives back a lock that it does not hold
@@ -93,6 +95,8 @@ enum Known {
 struct Look {
     position: u32,
     is_even: bool,
+    /// Whether other steps were made since.
+    is_past: bool,
     /// Locks held at the look and ever since.
     held: BTreeSet<u32>,
     pending: Vec<(Reg, u32)>,
@@ -127,7 +131,8 @@ impl Facts {
             self.looks.remove(0);
         }
         let held = self.held.clone();
-        self.looks.push(Look { position, is_even: false, held, pending: vec![] });
+        let (is_even, is_past, pending) = (false, false, vec![]);
+        self.looks.push(Look { position, is_even, is_past, held, pending });
     }
 
     /// Whether a register has the last look, behind which no data was read.
@@ -355,13 +360,14 @@ impl Whole {
         (yes, no): (Pc, Pc),
         facts: Facts,
     ) -> Option<Onward> {
-        let [earlier, _] = &facts.looks[..] else { return None };
+        let [earlier, last] = &facts.looks[..] else { return None };
         let other = match (facts.is_last(a.0), facts.is_last(b.0)) {
             (Some(_), _) => b.1,
             (_, Some(_)) => a.1,
             _ => return None,
         };
-        (other == earlier.position && earlier.is_even && !facts.inside).then_some(())?;
+        (other == earlier.position && earlier.is_even).then_some(())?;
+        (!last.is_past && !facts.inside).then_some(())?;
         self.takes(pc, Act::MayRead(earlier.pending.clone(), yes, no))?;
         let mut equal = facts.clone();
         let first = equal.looks.remove(0);
@@ -411,6 +417,9 @@ impl Whole {
             (accesses || computes || marks).then_some(())?;
             self.takes(pc, Act::StaysInside)?;
         } else {
+            if let Some(last) = facts.looks.last_mut() {
+                last.is_past |= !computes && !marks;
+            }
             match op {
                 Op::Lock(place) => facts.held.extend(only(place)),
                 Op::Unlock(place) => {
@@ -566,6 +575,7 @@ mod tests {
             (&cas, read, "    b = null; if seq == s { return (a, b) }"),
             (&cas, read, "    let c = b; if seq == s { return (a, c) }"),
             (&cas, read, "    s = seq; if seq == s { return (a, b) }"),
+            (&locked, "let again = seq", "let again = seq; lock(writers); unlock(writers)"),
             (&locked, "lock(writers)\n  seq = seq + 1\n", "seq = seq + 1\n  lock(writers)\n"),
             (
                 &locked,

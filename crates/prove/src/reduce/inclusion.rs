@@ -479,6 +479,7 @@ fn what_only_looks_like_a_section_or_a_reading_stays() {
             "  unlock(writers); lock(writers)\n  right = b\n  seq = seq + 1\n  unlock",
         ),
         (&locked, "  right = b\n  seq = seq + 1", "  right = b\n  seq = seq + 2"),
+        (&locked, "let again = seq", "let again = seq; lock(writers); unlock(writers)"),
         (&locked, "var writers: lock", "var writers: lock\nvar others: lock"),
     ];
     for (source, old, new) in changes {

@@ -9,7 +9,8 @@
 //!   *closes* with a store of one more. Everything that methods store elsewhere than in the number is
 //!   stored in sections, and everything else that accesses this *data* is a *reading*: the number is
 //!   read and found even, data is read, the number is read again and found equal. What was read is
-//!   used in no way before that, and never if the numbers differ.
+//!   used in no way before that, and never if the numbers differ. The numbers are compared at once:
+//!   between the second look and the comparison there is no other step.
 //!
 //! In a section nothing shared is accessed but the data, nothing waits, and no way leads in or out
 //! elsewhere. `Q` executes it as one step where it opens; a reading is one step where the numbers are
@@ -27,7 +28,8 @@
 //! shows, in which the lock stays.
 //!
 //! *What would make it unsound*: a number that comes back, by bounds or a store; a reading that is
-//! used although the number was odd or has changed; data that is read or written elsewhere; sections
+//! used although the number was odd or has changed, or so late that `Q`, which reads at the comparison,
+//! reads something newer; data that is read or written elsewhere; sections
 //! that open in two ways, one of which knows nothing of the other.
 
 use super::ways::{self, Parts};
@@ -108,6 +110,8 @@ enum Holds {
 struct Reading {
     at: Pc,
     even: bool,
+    /// No other step was taken since then.
+    at_once: bool,
     /// The locks that are held all the time since then.
     under: BTreeSet<u32>,
     loads: Vec<Load>,
@@ -134,7 +138,7 @@ impl Way {
         let latest = self.latest.take().filter(|latest| latest.at != at);
         self.earlier = latest.or(self.earlier.take()).filter(|earlier| earlier.at != at);
         let under = self.held.clone();
-        self.latest = Some(Reading { at, even: false, under, loads: vec![] });
+        self.latest = Some(Reading { at, even: false, at_once: true, under, loads: vec![] });
         self.regs.insert(dst, Holds::Number(at));
     }
 
@@ -364,7 +368,8 @@ impl Sections {
     ) -> Option<Vec<(Pc, Way)>> {
         let earlier = way.earlier.as_ref().filter(|earlier| earlier.even && !way.open)?;
         let latest = way.latest_in(a.0).map(|_| b.1).or(way.latest_in(b.0).map(|_| a.1))?;
-        (latest == earlier.at).then_some(())?;
+        let at_once = way.latest.as_ref().is_some_and(|latest| latest.at_once);
+        (latest == earlier.at && at_once).then_some(())?;
         self.parts.play(pc.0 as usize, Part::Compares(earlier.loads.clone(), yes, no))?;
         let mut equal = way.clone();
         equal.regs.retain(|_, holds| *holds != Holds::Unsure(earlier.at));
@@ -384,12 +389,11 @@ impl Sections {
             way.define(Reg(reg))?;
         }
         if way.open {
-            let still = match op {
-                Op::Load { .. } | Op::Store { .. } => data,
-                Op::Set { .. } | Op::Branch { .. } | Op::Jump(_) => true,
-                op => matches!(op, Op::Check { .. } | Op::Assert(_) | Op::Lin { .. }),
-            };
-            return still.then_some(Part::Inside);
+            let still = data && matches!(op, Op::Load { .. } | Op::Store { .. });
+            return (still || is_local(op)).then_some(Part::Inside);
+        }
+        if !is_local(op) {
+            way.latest.iter_mut().for_each(|latest| latest.at_once = false);
         }
         match op {
             Op::Lock(place) => {
@@ -474,6 +478,14 @@ fn on_numbers(op: &Op, way: &mut Way) -> Option<Option<Part>> {
         _ => return Some(None),
     }
     Some(Some(Part::Gone(way.open)))
+}
+
+/// Whether an instruction is never a step of its own, and never waits.
+fn is_local(op: &Op) -> bool {
+    match op {
+        Op::Set { .. } | Op::Branch { .. } | Op::Jump(_) => true,
+        op => matches!(op, Op::Check { .. } | Op::Assert(_) | Op::Lin { .. }),
+    }
 }
 
 fn touches(op: &Op, slot: u32) -> bool {
