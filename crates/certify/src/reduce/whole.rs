@@ -12,7 +12,7 @@
 //!    it is a lock, it is the same lock;
 //! 3. close it: a store of s + 2, or of one more than a look within the section;
 //! 4. write other shared variables within sections only: these are the *data*. Within a section,
-//!    nothing else is shared, and nobody waits;
+//!    nothing else is accessed, not even beside data in one word, and nobody waits;
 //! 5. read data within a section, or after a look s; then it is *pending* and may not be used before
 //!    the next look is compared with s, which was found even, and is equal. Between the two looks, no
 //!    register of what is pending is written; between the second one and the comparison, no step is
@@ -37,7 +37,7 @@
 //! It would be unsound to accept a number that may return to an earlier value, an access to data beside
 //! sections and looks, the use of what is pending, or sections that do not exclude each other.
 
-use super::{Rewriting, all_slots, at_block, body_of, each, touched};
+use super::{Rewriting, Where, all_slots, at_block, body_of, each, touched};
 use seriatim_lang::flow;
 use seriatim_lang::steps::{BinOp, Ex, Instr, Op, Pc, Place, Reg, Root, Steps};
 use seriatim_lang::types::{Kind, Scalar};
@@ -215,6 +215,8 @@ impl Whole {
     fn behind(&mut self, instr: &Instr, pc: Pc, mut facts: Facts) -> Option<Onward> {
         let is_guard = accesses(&instr.op, self.slot);
         let is_data = self.data.iter().any(|slot| accesses(&instr.op, *slot));
+        let of_data = |(of, slot): &Where| of.is_none() && self.data.contains(slot);
+        let is_data_only = instr.op.place().is_some_and(|p| touched(p).iter().all(of_data));
         if instr.inside_atomic && (is_guard || is_data || facts.inside) {
             return None;
         }
@@ -269,7 +271,7 @@ impl Whole {
             self.takes(pc, act)?;
             return Some(vec![(Pc(pc.0 + 1), facts)]);
         }
-        self.as_it_is(&instr.op, is_data, pc, facts)
+        self.as_it_is(&instr.op, is_data_only, pc, facts)
     }
 
     /// An access to the number.
@@ -400,7 +402,13 @@ impl Whole {
     }
 
     /// What has nothing to do with the number, or is done with data in a section.
-    fn as_it_is(&mut self, op: &Op, is_data: bool, pc: Pc, mut facts: Facts) -> Option<Onward> {
+    fn as_it_is(
+        &mut self,
+        op: &Op,
+        is_data_only: bool,
+        pc: Pc,
+        mut facts: Facts,
+    ) -> Option<Onward> {
         let marks = matches!(op, Op::Lin { .. });
         let mut same = true;
         flow::uses(op, &mut |reg| same &= !facts.registers.contains_key(&reg));
@@ -408,7 +416,7 @@ impl Whole {
         for reg in flow::definitions(op) {
             facts.write(Reg(reg))?;
         }
-        let accesses = matches!(op, Op::Load { .. } | Op::Store { .. }) && is_data;
+        let accesses = matches!(op, Op::Load { .. } | Op::Store { .. }) && is_data_only;
         let computes = matches!(
             op,
             Op::Set { .. } | Op::Branch { .. } | Op::Jump(_) | Op::Check { .. } | Op::Assert(_)
@@ -475,16 +483,16 @@ impl Whole {
     }
 
     /// The block in the place of an instruction that reads all this at once and goes on, or does not.
+    /// However much it reads, the positions that are named in it are among the first ones.
     fn perhaps(at: usize, all: &[(Reg, u32)], (then, not): (Pc, Pc)) -> Vec<(Op, bool)> {
         let start = |pc: Pc| Op::Jump(at_block(pc.0 as usize, 0));
-        let behind = all.len() as u32 + 3;
-        let mut ops = vec![(Op::Choose(vec![at_block(at, 1), at_block(at, behind)]), false)];
-        ops.push((Op::Atomic, false));
+        let mut ops = vec![(Op::Choose(vec![at_block(at, 3), at_block(at, 1)]), false)];
+        ops.extend([(Op::Atomic, false), (start(not), false), (Op::Atomic, false)]);
         for (dst, slot) in all {
             let place = Place { root: Root::Shared, offset: *slot, dims: vec![], width: 1 };
             ops.push((Op::Load { dst: *dst, place }, true));
         }
-        ops.extend([(start(then), true), (Op::Atomic, false), (start(not), false)]);
+        ops.push((start(then), true));
         ops
     }
 }
@@ -588,6 +596,41 @@ mod tests {
             assert_ne!(&changed, source, "{old}");
             assert!(!is_whole(&changed, "seq"), "{new}");
         }
+    }
+
+    /// Others change a part of a pair that is no data: what reads both parts twice may see that.
+    #[test]
+    fn a_section_that_reads_more_than_data_is_not_whole() {
+        let source = library("seqlock_statistics")
+            .replace("var seq", "var pair: (int, int) = (0, 0)\nvar seq")
+            .replace("      last = v\n", "      let a = pair.0; pair.0 = a; last = v\n")
+            .replace("{\n  loop", "{\n  let t = fetch_add(pair.1, 1)\n  loop");
+        assert!(is_whole(&source, "seq"), "{source}");
+        let both = source.replace("let a = pair.0", "let (a, b) = pair");
+        assert_ne!(both, source);
+        assert!(!is_whole(&both, "seq"), "{both}");
+    }
+
+    /// Positions inside of a block are limited; how much a reading reads is not.
+    #[test]
+    fn a_reading_of_very_much_goes_on_where_the_program_does() {
+        let many: String = (0..40).map(|n| format!("    let a{n} = left\n")).collect();
+        let source = library("seqlock_cas")
+            .replace("    let b = right\n", &format!("{many}    let b = right\n"));
+        let steps = with_whole_sections(&lowered(&source)).expect("it is whole");
+        let reads = |at: usize| {
+            let ops = steps.code[at..].iter().take_while(|i| i.inside_atomic).map(|i| &i.op);
+            ops.filter(|op| matches!(op, Op::Load { .. })).count()
+        };
+        let at = (0..steps.code.len()).find(|at| reads(*at) > 40).expect("all in one block");
+        let Op::Choose(ways) = &steps.code[at - 4].op else { panic!("it is read or not") };
+        assert_eq!(ways[..], [Pc(at as u32 - 1), Pc(at as u32 - 3)]);
+        let mut not = Pc(at as u32 - 2);
+        while let Op::Jump(to) = steps.code[not.0 as usize].op {
+            not = to;
+        }
+        let entry = steps.methods.last().expect("it reads").entry;
+        assert_eq!(not, entry, "the loop begins again");
     }
 
     #[test]

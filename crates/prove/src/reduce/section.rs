@@ -29,8 +29,8 @@
 //!
 //! *What would make it unsound*: a number that comes back, by bounds or a store; a reading that is
 //! used although the number was odd or has changed, or so late that `Q`, which reads at the comparison,
-//! reads something newer; data that is read or written elsewhere; sections
-//! that open in two ways, one of which knows nothing of the other.
+//! reads something newer; data that is read or written elsewhere; a section that accesses anything
+//! else, be it beside data; sections that open in two ways, one of which knows nothing of the other.
 
 use super::ways::{self, Parts};
 use super::{inner, method, nothing, replace_each};
@@ -209,6 +209,13 @@ impl Sections {
         self.data.iter().any(|slot| touches(op, *slot))
     }
 
+    /// Besides data, nothing is accessed: a tuple may be data in one part only.
+    fn is_only_data(&self, op: &Op) -> bool {
+        op.place().is_some_and(|place| {
+            place.root == Root::Shared && place.slots().all(|slot| self.data.contains(&slot))
+        })
+    }
+
     /// Where a way goes on behind an instruction; none if it may not be there.
     fn follow(&mut self, steps: &Steps, pc: Pc, mut way: Way) -> Option<Vec<(Pc, Way)>> {
         let at = pc.0 as usize;
@@ -244,7 +251,7 @@ impl Sections {
                 {
                     return onward;
                 }
-                self.rest(&instr.op, data, &mut way)?
+                self.rest(&instr.op, &mut way)?
             }
         };
         self.parts.play(at, part)?;
@@ -378,7 +385,7 @@ impl Sections {
     }
 
     /// An instruction that is left as it is, or only computes numbers.
-    fn rest(&self, op: &Op, data: bool, way: &mut Way) -> Option<Part> {
+    fn rest(&self, op: &Op, way: &mut Way) -> Option<Part> {
         if let Some(part) = on_numbers(op, way)? {
             return Some(part);
         }
@@ -389,7 +396,7 @@ impl Sections {
             way.define(Reg(reg))?;
         }
         if way.open {
-            let still = data && matches!(op, Op::Load { .. } | Op::Store { .. });
+            let still = self.is_only_data(op) && matches!(op, Op::Load { .. } | Op::Store { .. });
             return (still || is_local(op)).then_some(Part::Inside);
         }
         if !is_local(op) {
@@ -440,10 +447,10 @@ impl Sections {
 /// Code that does this in an atomic block and goes on at `then`, still in the block, or does nothing
 /// and goes on at `otherwise`.
 fn attempt(block: Vec<(Op, bool)>, then: Pc, otherwise: Pc) -> Vec<(Op, bool)> {
-    let ways = Op::Choose(vec![inner(1), inner(block.len() as u32 + 3)]);
-    let begin = vec![(ways, false), (Op::Atomic, false)];
-    let end = vec![(Op::Jump(then), true), (Op::Atomic, false), (Op::Jump(otherwise), false)];
-    [begin, block, end].concat()
+    let ways = Op::Choose(vec![inner(3), inner(1)]);
+    let not = [(Op::Atomic, false), (Op::Jump(otherwise), false)];
+    let begin = [&[(ways, false)][..], &not, &[(Op::Atomic, false)]].concat();
+    [begin, block, vec![(Op::Jump(then), true)]].concat()
 }
 
 /// What is done to numbers alone: they are copied, and checked for bounds that there are not. The outer

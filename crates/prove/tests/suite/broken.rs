@@ -132,3 +132,42 @@ fn what_poling_ships_of_helping_is_not_proved() {
     }
     is_not_proved("hsy_stack_pop_test_inverted");
 }
+
+/// A sequence lock guards one part of a pair; the other one changes while a section reads it twice.
+#[test]
+fn a_part_of_a_pair_that_changes_beside_sections_is_not_read_at_once() {
+    let object = |changes: &str| {
+        format!(
+            "object agrees : agrees
+spec agrees {{
+  var set: int = 0
+  method change() {{ }}
+  method agrees() -> bool {{ set = 1; return true }}
+}}
+var seq: int = 0
+var pair: (int, int) = (0, 0)
+method change() {{ {changes} }}
+method agrees() -> bool {{
+  loop {{
+    let s = seq
+    if s % 2 == 1 {{ continue }}
+    if cas(seq, s, s + 1) {{
+      let (a, b) = pair
+      let (c, d) = pair
+      pair.0 = 1
+      seq = s + 2
+      return b == d
+    }}
+  }}
+}}
+"
+        )
+    };
+    let proved = |source: &str| matches!(prove(&program(source), &options()), Outcome::Proved(_));
+    assert!(!proved(&object("let t = fetch_add(pair.1, 1)")));
+    assert!(proved(
+        &object("return")
+            .replace("(a, b) = pair", "(a, b) = (0, 0)")
+            .replace("(c, d) = pair", "d = 0")
+    ));
+}
