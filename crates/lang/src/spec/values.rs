@@ -28,11 +28,11 @@ pub enum Datum {
     Tid(u32),
     /// A tuple or a record; the empty one is the result of a method without result.
     Tuple(Arc<[Datum]>),
-    /// A sequence or an array of at most [`LONG`] elements.
+    /// A sequence or an array of at most `LONG` elements.
     List(Arc<[Datum]>),
     /// One of more, whose copies share what they have in common.
     LongList(Arc<Sequence<Datum>>),
-    /// A set of at most [`LONG`] elements: sorted, without repetition.
+    /// A set of at most `LONG` elements: sorted, without repetition.
     Set(Arc<[Datum]>),
     /// One of more, whose copies share what they have in common.
     LongSet(Map<Datum, ()>),
